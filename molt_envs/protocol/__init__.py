@@ -1,0 +1,1 @@
+"""The token-first protocol: messages, segments, episodes and their wire forms."""

@@ -1,0 +1,1 @@
+"""Rollout: engines that sample tokens, and the runner that turns them into episodes."""
