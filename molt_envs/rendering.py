@@ -53,6 +53,10 @@ class Renderer(Protocol):
         """The assistant's message in sampled ids; malformed content stays in the text, it never raises."""
         ...
 
+    def write(self, message: Message) -> list[int]:
+        """The ids that a policy would sample to say `message`, its stop id last: how demonstrations are written."""
+        ...
+
 
 _ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 _ROLE_ID = {role: 256 + index for index, role in enumerate(_ROLES)}
@@ -107,6 +111,10 @@ class ByteRenderer:
             ids = rest
         thought = None if reasoning is None else _to_text(reasoning)
         return Message("assistant", _to_text(ids), reasoning=thought, tool_calls=tuple(calls))
+
+    def write(self, message: Message) -> list[int]:
+        """See `Renderer.write`."""
+        return self._message(message)[1:]
 
     def _message(self, message: Message) -> list[int]:
         ids = [_ROLE_ID[message.role]]
