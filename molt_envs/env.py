@@ -17,6 +17,7 @@ import gymnasium
 import numpy as np
 
 from molt_envs.errors import EpisodeDone, InfrastructureError, TaskError
+from molt_envs.policy import Policy
 from molt_envs.protocol.messages import ToolSchema
 from molt_envs.spaces import UnicodeText
 
@@ -134,6 +135,15 @@ class AgentEnv(gymnasium.Env[str, str]):
     @abstractmethod
     def _act(self, action: str) -> Turn:
         """Take one action; an invalid one is a defined step of the family, never an exception."""
+
+    def oracle(self, seed: int = 0, noise: float = 0.0) -> Policy | None:
+        """A policy that solves the running episode's task, made after `reset`; None where the family has none.
+
+        Args:
+            seed: fixes its choices.
+            noise: share of its needed steps that are left out, for demonstrations that are not perfect.
+        """
+        return None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Start an episode.

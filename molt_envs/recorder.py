@@ -68,6 +68,11 @@ class EpisodeRecorder:
             raise ProtocolError("a reward before the first action of the segment")
         segment.rewards[-1] = value
 
+    def settle(self) -> None:
+        """Score the last turn 0 if nothing else did: what the policy itself broke earned nothing."""
+        if self._open is not None and self._open.rewards and self._open.rewards[-1] is None:
+            self._open.rewards[-1] = 0.0
+
     def append(self, token_ids: Sequence[int]) -> None:
         """Append ids that the policy did not sample: turn ends, observations, the next turn's opening."""
         segment = self._require()

@@ -1,0 +1,1 @@
+"""Data: which tasks come next, and episodes as packed batches."""

@@ -1,0 +1,90 @@
+"""Runs many episodes at once, a bounded number at a time, and gives them back in the order asked for.
+
+In: requests. Out: episodes, one per request. One thread serves the environments, so that each is built, stepped and
+closed in one thread and never on the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+
+from molt_envs import Episode, TokenEnv
+from molt_train.rollout.engine import Engine, Sampling
+from molt_train.rollout.episode import EpisodeRequest, run_episode
+
+OnEpisode = Callable[[Episode], None]
+
+
+class RolloutRunner:
+    """Holds the environments of one configuration; use it in a `with` block.
+
+    Args:
+        engine: samples the tokens.
+        make_env: builds one environment over tokens; called in the environments' thread.
+        num_slots: episodes that run at the same time.
+        env_timeout_s: bound of one environment call.
+    """
+
+    def __init__(
+        self, engine: Engine, make_env: Callable[[], TokenEnv], num_slots: int, env_timeout_s: float = 60.0
+    ) -> None:
+        self._engine, self._make_env = engine, make_env
+        self._num_slots, self._env_timeout_s = num_slots, env_timeout_s
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="environments")
+        self._idle: list[TokenEnv] = []
+
+    def __enter__(self) -> RolloutRunner:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        for env in self._idle:
+            self._executor.submit(env.close).result(self._env_timeout_s)
+        self._idle.clear()
+        self._executor.shutdown(wait=kind is None, cancel_futures=True)
+
+    async def run(
+        self, requests: Sequence[EpisodeRequest], sampling: Sampling, on_episode: OnEpisode | None = None
+    ) -> list[Episode]:
+        """Run all requests; episodes come back in their order. `on_episode` is called as each one ends."""
+        await self._grow(min(self._num_slots, len(requests)))
+        queue = iter(list(enumerate(requests)))
+        results: dict[int, Episode] = {}
+        workers = [self._work(env, queue, sampling, results, on_episode) for env in self._idle]
+        async with asyncio.TaskGroup() as group:
+            for worker in workers:
+                group.create_task(worker)
+        return [results[index] for index in range(len(requests))]
+
+    async def _work(
+        self,
+        env: TokenEnv,
+        queue: Iterator[tuple[int, EpisodeRequest]],
+        sampling: Sampling,
+        results: dict[int, Episode],
+        on_episode: OnEpisode | None,
+    ) -> None:
+        for index, request in queue:
+            session = self._engine.open_session(request.order)
+            try:
+                episode = await run_episode(
+                    request, env, session, sampling, self._executor, self._env_timeout_s
+                )
+            finally:
+                session.close()
+            results[index] = episode
+            if on_episode is not None:
+                on_episode(episode)
+
+    async def _grow(self, count: int) -> None:
+        loop = asyncio.get_running_loop()
+        while len(self._idle) < count:
+            env = await asyncio.wait_for(loop.run_in_executor(self._executor, self._make_env), self._env_timeout_s)
+            if not env.card.bounded:
+                raise ValueError(
+                    f"{type(env.env.unwrapped).__name__} is not declared bounded (pure and quick); "
+                    "this runner steps environments in a thread of its own process and takes bounded ones only"
+                )
+            self._idle.append(env)
