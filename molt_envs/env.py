@@ -1,7 +1,7 @@
 """The base class of the hub's environments: a `gymnasium.Env` over text that names its tasks.
 
-In: `reset(seed, options)` and `step(action: str)`. Out: observations as `str`, rewards checked against the declared
-range, and an `info` with the same keys in every environment. A family implements `_begin` and `_act`.
+In: `reset(seed, options)` and `step(action: str)`. Out: observations as `str`, rewards checked against the
+declared range, and an `info` with the same keys everywhere. A family implements `_begin` and `_act`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ActionGrammar:
     example: str
     """One valid action."""
     pattern: str | None = None
-    """Regular expression whose last match in the message is the action; None takes the whole message, stripped."""
+    """Regular expression whose last match in the message is the action; None takes the stripped message."""
 
     def extract(self, text: str) -> str:
         """The action in a model's message; the stripped message itself when nothing matches."""
@@ -110,10 +110,11 @@ class Turn:
 class AgentEnv(gymnasium.Env[str, str]):
     """An environment of text. Subclasses set `card` and implement `_begin` and `_act`.
 
-    `info` always has `task_id`, `split`, `turn`, `score`, `success`; `admissible_actions` and `state_key` where they exist.
+    `info` always has `task_id`, `split`, `turn`, `score`, `success`; where they exist,
+    `admissible_actions` and `state_key`.
     """
 
-    metadata = {"render_modes": ["ansi"], "render_fps": 1}
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
     render_mode = None
 
     def __init__(self, card: EnvCard, render_mode: str | None = None) -> None:
@@ -137,7 +138,7 @@ class AgentEnv(gymnasium.Env[str, str]):
         """Take one action; an invalid one is a defined step of the family, never an exception."""
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> Policy | None:
-        """A policy that solves the running episode's task, made after `reset`; None where the family has none.
+        """A policy that solves the running task, made after `reset`; None where the family has none.
 
         Args:
             seed: fixes its choices.
@@ -145,12 +146,14 @@ class AgentEnv(gymnasium.Env[str, str]):
         """
         return None
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[str, dict[str, Any]]:
         """Start an episode.
 
         Args:
             seed: same seed and options, same episode, in every process.
-            options: `split` (default `train`) and `task_id` (`split:index`; default: drawn from the split by the seed).
+            options: `split` (default `train`) and `task_id` (`split:index`; default: drawn by the seed).
 
         Raises:
             TaskError: an option, a split or a task that this environment does not have.
@@ -169,7 +172,9 @@ class AgentEnv(gymnasium.Env[str, str]):
             InfrastructureError: the family produced a reward outside its declared range.
         """
         if self._done:
-            raise EpisodeDone("step() without a running episode: it has ended or was never reset; call reset() first")
+            raise EpisodeDone(
+                "step() without a running episode: it has ended or was never reset; call reset() first"
+            )
         if not isinstance(action, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"an action is a str, not {type(action).__name__}")
         turn = self._act(action)
@@ -182,7 +187,7 @@ class AgentEnv(gymnasium.Env[str, str]):
         observation, info = self._show(turn)
         return observation, turn.reward, turn.terminated, truncated, info
 
-    def render(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def render(self) -> str:
         """The last observation, for people."""
         return self._observation
 
@@ -216,9 +221,8 @@ class AgentEnv(gymnasium.Env[str, str]):
         if options.get("split", split) != split:
             raise TaskError(f"task_id {task_id!r} is not in split {options['split']!r}")
         if not (index.isascii() and index.isdigit() and int(index) < self.card.splits[split]):
-            raise TaskError(
-                f"task_id {task_id!r} does not exist; {split} has {split}:0 to {split}:{self.card.splits[split] - 1}"
-            )
+            last = self.card.splits[split] - 1
+            raise TaskError(f"task_id {task_id!r} does not exist; {split} has {split}:0 to {split}:{last}")
         return Task(split, int(index))
 
     def _known_split(self, split: object) -> str:

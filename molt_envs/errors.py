@@ -5,7 +5,7 @@ In: exceptions raised while an episode runs. Out: `Failure` values (an outcome w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
@@ -21,6 +21,10 @@ class DataError(ValueError):
 
 class TaskError(ValueError):
     """A task id, split or option that the environment does not have."""
+
+
+class UnknownEnvError(ValueError):
+    """No environment of that id is registered; the message suggests near ones."""
 
 
 class EpisodeDone(RuntimeError):
@@ -56,7 +60,7 @@ class Boundary:
 
 
 @contextmanager
-def boundary() -> Iterator[Boundary]:
+def boundary() -> Generator[Boundary]:
     """Run one episode's code; an exception is recorded as a `Failure` instead of stopping the run.
 
     `PolicyError` gives *failed*; every other `Exception` gives *unresolved*, since an error that nobody

@@ -16,7 +16,7 @@ class History(Protocol):
     """Chooses the messages of the next prompt. Returning all of them keeps the segment open."""
 
     def view(self, messages: Sequence[Message]) -> Sequence[Message]:
-        """The messages to show, in order; the system message and the last observation are always among them."""
+        """The messages to show, in order, with the system message and the last observation."""
         ...
 
 
@@ -31,7 +31,7 @@ class Full:
 
 @dataclass(frozen=True)
 class Window:
-    """The head (all before the first action) and the last `num_turns` turns: segments change when it slides."""
+    """All before the first action and the last `num_turns` turns: segments change when it slides."""
 
     num_turns: int
     """Past turns that stay visible; at least 1."""

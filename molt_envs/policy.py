@@ -1,7 +1,7 @@
 """What plays an environment in text: an oracle, a script, a random agent.
 
-In: observations and `info`. Out: actions. A policy that needs the environment's secrets is given the environment when it
-is made, never through `info`.
+In: observations and `info`. Out: actions. A policy that needs the environment's secrets is given it when
+it is made, never through `info`.
 """
 
 from __future__ import annotations

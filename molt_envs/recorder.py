@@ -1,6 +1,6 @@
 """Builds an episode's segments while it is lived.
 
-In: prompts, sampled ids, appended ids, rewards, in order. Out: `Segment`s. Nothing is encoded or decoded here.
+In: prompts, sampled ids, appended ids, rewards, in order. Out: `Segment`s. Nothing is encoded or decoded.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class EpisodeRecorder:
         segment = self._require()
         if not len(token_ids) == len(logprobs) == len(policy_versions):
             raise ProtocolError(
-                f"{len(token_ids)} sampled ids, {len(logprobs)} logprobs, {len(policy_versions)} policy versions"
+                f"{len(token_ids)} sampled ids, {len(logprobs)} logprobs, "
+                f"{len(policy_versions)} policy versions"
             )
         start = len(segment.token_ids)
         segment.token_ids += token_ids

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from molt_envs.protocol.messages import Message, Role, ToolCall, ToolSchema
 
@@ -42,7 +42,7 @@ class Renderer(Protocol):
         new_messages: Sequence[Message],
         tools: Sequence[ToolSchema] = (),
     ) -> list[int] | None:
-        """Ids to append after `sampled_ids`: what closes the turn, `new_messages`, and the next turn's opening.
+        """Ids to append after `sampled_ids`: the turn's closing, `new_messages`, the next turn's opening.
 
         `messages` is the conversation up to and including the message parsed from `sampled_ids`.
         None when the format rewrites what came before, so that a new segment must begin.
@@ -54,7 +54,7 @@ class Renderer(Protocol):
         ...
 
     def write(self, message: Message) -> list[int]:
-        """The ids that a policy would sample to say `message`, its stop id last: how demonstrations are written."""
+        """The ids that a policy would sample to say `message`, its stop id last: for demonstrations."""
         ...
 
 
@@ -128,14 +128,14 @@ class ByteRenderer:
 
 
 def parse_call(text: str) -> ToolCall | None:
-    """A tool call from `{"name": …, "arguments": {…}}`; None for anything else (`[]`, `3`, `null`, broken JSON)."""
+    """A tool call from `{"name": …, "arguments": {…}}`; None for all else (`[]`, `3`, broken JSON)."""
     try:
         value = json.loads(text)
     except ValueError:
         return None
     match value:
-        case {"name": str(name), "arguments": dict(arguments)}:
-            return ToolCall(name, arguments)
+        case {"name": str(name), "arguments": dict()}:
+            return ToolCall(name, cast("dict[str, dict[str, object]]", value)["arguments"])
         case _:
             return None
 
@@ -149,7 +149,7 @@ def _to_text(ids: Sequence[int]) -> str:
 
 
 def _cut(ids: list[int], start_id: int, end_id: int) -> tuple[list[int] | None, list[int]]:
-    """The ids between the first `start_id` and the `end_id` after it, and the rest; None when there is no such pair."""
+    """The ids between the first `start_id` and the `end_id` after it, and the rest; None without a pair."""
     if start_id not in ids:
         return None, ids
     start = ids.index(start_id)

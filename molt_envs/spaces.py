@@ -1,7 +1,7 @@
-"""A Gymnasium space for arbitrary Unicode text that is right in single, sync and async vector environments.
+"""A Gymnasium space for arbitrary Unicode text, right in single, sync and async vector environments.
 
-In: `str` observations and actions. Out: the same strings, also through `AsyncVectorEnv`'s shared memory, where
-`gymnasium.spaces.Text` would give zeros.
+In: `str` observations and actions. Out: the same strings, also through `AsyncVectorEnv`'s shared memory,
+where `gymnasium.spaces.Text` would give zeros.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from gymnasium import Space
 from gymnasium.vector.utils.shared_memory import (
-    create_shared_memory,
+    create_shared_memory,  # pyright: ignore[reportUnknownVariableType]
     read_from_shared_memory,
     write_to_shared_memory,
 )

@@ -1,6 +1,6 @@
-"""The same environment over tokens: `reset` gives the prompt's ids, `step` takes sampled ids and gives ids to append.
+"""The same environment over tokens: `reset` gives the prompt's ids, `step` takes ids and gives ids to append.
 
-In: a Gymnasium environment of the hub, a `Renderer`, a `History`. Out: token ids. Sampled ids are never encoded again.
+In: an environment of the hub, a `Renderer`, a `History`. Out: ids. Sampled ids are never encoded again.
 """
 
 from __future__ import annotations
@@ -56,7 +56,9 @@ class TokenEnv:
     ) -> None:
         base = env.unwrapped
         if not isinstance(base, AgentEnv):
-            raise ValueError(f"{type(base).__name__} is not a molt_envs.AgentEnv; wrap one made by gymnasium.make('molt/…')")
+            raise ValueError(
+                f"{type(base).__name__} is not a molt_envs.AgentEnv; make one with gymnasium.make('molt/…')"
+            )
         self.env = env
         self.card: EnvCard = base.card
         self.renderer = renderer
@@ -97,7 +99,7 @@ class TokenEnv:
         return TokenStep(appended, False, float(reward), False, truncated, info)
 
     def action_of(self, message: Message) -> str:
-        """The environment's action in a message: canonical JSON of the calls for tool environments, else the extract."""
+        """The action in a message: canonical JSON of the calls for tool environments, else the extract."""
         if self.card.tools and message.tool_calls:
             calls = [{"name": call.name, "arguments": dict(call.arguments)} for call in message.tool_calls]
             return json.dumps(calls, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 Outcome = Literal["terminated", "truncated", "length", "failed", "unresolved"]
 StopReason = Literal["terminated", "truncated", "length", "rewritten", "failed", "unresolved"]
 COMPLETED: frozenset[Outcome] = frozenset({"terminated", "truncated", "length"})
-TRAINABLE: frozenset[Outcome] = COMPLETED | {"failed"}
+TRAINABLE: frozenset[Outcome] = COMPLETED | frozenset[Outcome]({"failed"})
 NOT_SAMPLED = -1
 """The policy version of a token that no policy sampled."""
 
@@ -46,7 +46,7 @@ class ImageSpan:
 class Segment:
     """One unbroken token sequence: each prompt extends the one before it.
 
-    Index k of every per-token array belongs to token k. Raises `ProtocolError` when an invariant does not hold.
+    Index k of every per-token array belongs to token k. Raises `ProtocolError` when an invariant is broken.
     """
 
     token_ids: IntArray
@@ -75,9 +75,13 @@ class Segment:
     """Ids of the last observation when the episode was cut by a limit: what a value bootstrap would read."""
 
     def __post_init__(self) -> None:
+        self._check_dtypes()
         num_tokens = len(self.token_ids)
         if num_tokens == 0:
             raise ProtocolError("a segment has no tokens")
+        if self.stop_reason not in get_args(StopReason):
+            known = ", ".join(get_args(StopReason))
+            raise ProtocolError(f"stop_reason {self.stop_reason!r}; known are {known}")
         for name, array in (
             ("logprobs", self.logprobs),
             ("policy_versions", self.policy_versions),
@@ -85,6 +89,8 @@ class Segment:
         ):
             if array.shape != (num_tokens,):
                 raise ProtocolError(f"{name} has shape {array.shape}, token_ids has ({num_tokens},)")
+        if self.routed_experts is not None and len(self.routed_experts) != num_tokens:
+            raise ProtocolError(f"routed_experts has {len(self.routed_experts)} rows for {num_tokens} tokens")
         _check_ranges(self.action_ranges, num_tokens)
         self._check_turns()
         self._check_tokens()
@@ -103,6 +109,21 @@ class Segment:
         """How many tokens the policy sampled."""
         return sum(end - start for start, end in self.action_ranges)
 
+    def _check_dtypes(self) -> None:
+        arrays: tuple[tuple[str, NDArray[np.generic] | None, type[np.generic], int], ...] = (
+            ("token_ids", self.token_ids, np.int32, 1),
+            ("logprobs", self.logprobs, np.float32, 1),
+            ("policy_versions", self.policy_versions, np.int32, 1),
+            ("loss_mask", self.loss_mask, np.bool_, 1),
+            ("routed_experts", self.routed_experts, np.int16, 3),
+            ("bootstrap_ids", self.bootstrap_ids, np.int32, 1),
+        )
+        for name, array, dtype, ndim in arrays:
+            if array is not None and (array.dtype != dtype or array.ndim != ndim):
+                raise ProtocolError(
+                    f"{name} is {array.dtype} with {array.ndim} axes, not {np.dtype(dtype)} with {ndim}"
+                )
+
     def _check_turns(self) -> None:
         num_turns = len(self.action_ranges)
         if len(self.rewards) != num_turns:
@@ -117,6 +138,8 @@ class Segment:
         mask = self.action_mask
         if bool((self.token_ids < 0).any()):
             raise ProtocolError(f"negative token id {int(self.token_ids.min())}")
+        if self.bootstrap_ids is not None and bool((self.bootstrap_ids < 0).any()):
+            raise ProtocolError(f"negative token id {int(self.bootstrap_ids.min())} in bootstrap_ids")
         if bool((self.loss_mask & ~mask).any()):
             raise ProtocolError("loss_mask covers a token that the policy did not sample")
         sampled = self.logprobs[mask]
@@ -135,8 +158,11 @@ class Segment:
         _check_ranges(tuple((image.start, image.end) for image in self.images), num_tokens, what="image span")
         mask = self.action_mask
         for image in self.images:
-            if image.pixels.dtype != np.uint8 or image.pixels.ndim != 3:
-                raise ProtocolError(f"image pixels are {image.pixels.dtype} {image.pixels.shape}, not uint8 HWC")
+            shape = image.pixels.shape
+            if image.pixels.dtype != np.uint8 or len(shape) != 3 or shape[2] != 3:
+                raise ProtocolError(
+                    f"image pixels are {image.pixels.dtype} {shape}, not uint8 (height, width, 3)"
+                )
             if bool(mask[image.start : image.end].any()):
                 raise ProtocolError("an image placeholder lies in an action range; those ids must be banned")
 
@@ -151,6 +177,10 @@ class SamplingRecord:
     """Most tokens of one turn."""
     seed: int
     """The episode's own sampling seed."""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.temperature) and self.temperature >= 0):
+            raise ProtocolError(f"temperature {self.temperature} is not a finite number of at least 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +222,11 @@ class Episode:
 
     def __post_init__(self) -> None:
         if self.protocol_version != PROTOCOL_VERSION:
-            raise ProtocolError(f"protocol version {self.protocol_version}; this library speaks {PROTOCOL_VERSION}")
+            raise ProtocolError(
+                f"protocol version {self.protocol_version}; this library speaks {PROTOCOL_VERSION}"
+            )
+        if self.outcome not in get_args(Outcome):
+            raise ProtocolError(f"outcome {self.outcome!r}; known are {', '.join(get_args(Outcome))}")
         if self.outcome == "unresolved" and (self.score is not None or self.success is not None):
             raise ProtocolError("an unresolved episode has a score; infrastructure failures are never scored")
         if self.score is not None and not math.isfinite(self.score):

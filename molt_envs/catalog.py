@@ -1,0 +1,45 @@
+"""The hub's own environments as data: an id, where its class is, and one line about it.
+
+In: nothing. Out: `BUILT_IN`, which the registry reads. No family is imported from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import gymnasium.error
+from gymnasium.envs.registration import parse_env_id
+
+
+@dataclass(frozen=True, slots=True)
+class EnvEntry:
+    """One registered id."""
+
+    env_id: str
+    """`namespace/Name-vN`."""
+    entry_point: str
+    """`module:Class`, imported when the environment is made."""
+    summary: str
+    """One line for lists."""
+    source: str = "molt-envs"
+    """The distribution that brings it."""
+
+    def __post_init__(self) -> None:
+        try:
+            namespace, _, version = parse_env_id(self.env_id)
+        except gymnasium.error.Error as error:
+            raise ValueError(f"{self.env_id!r} is not an environment id: {error}") from error
+        if namespace is None or version is None:
+            raise ValueError(f"{self.env_id!r} lacks a namespace or a version; an id reads namespace/Name-v0")
+        module, _, name = self.entry_point.partition(":")
+        if not all(part.isidentifier() for part in (*module.split("."), name)):
+            raise ValueError(f"{self.env_id}: {self.entry_point!r} is not of the form module:Class")
+
+
+BUILT_IN: tuple[EnvEntry, ...] = (
+    EnvEntry(
+        "molt/WebShop-v0",
+        "molt_envs.families.webshop.env:WebShopEnv",
+        "Find and buy the product that an instruction asks for, in a shop of text pages",
+    ),
+)
