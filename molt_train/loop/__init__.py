@@ -1,0 +1,1 @@
+"""The training loop: rollout, grading, update, evaluation, in that order."""
