@@ -1,0 +1,54 @@
+"""Section `rollout`: how episodes are sampled for training. In: TOML values. Out: `RolloutConfig`."""
+
+from __future__ import annotations
+
+from pydantic import Field, field_validator, model_validator
+
+from molt_train.config.base import Precision, Section
+
+
+class RolloutConfig(Section):
+    """Episodes of one training step."""
+
+    split: str = Field(default="train", min_length=1)
+    """Split that training tasks are drawn from."""
+    num_tasks: int = Field(default=16, ge=1, le=100_000)
+    """Tasks of one step; each is played by one group."""
+    group_size: int = Field(default=8, ge=1, le=4096)
+    """Episodes of one task, which share a baseline."""
+    num_slots: int = Field(default=64, ge=1, le=65_536)
+    """Episodes that run at the same time."""
+    max_turn_tokens: int = Field(default=64, ge=1, le=1_000_000)
+    """Most tokens of one turn; a turn that is cut ends its episode with the outcome `length`."""
+    max_context_tokens: int = Field(default=2048, ge=8, le=10_000_000)
+    """Most tokens of a prompt and its turn together; also the size of a cache slot."""
+    temperature: float = Field(default=1.0, gt=0, le=100)
+    """Temperature of sampling; training's logprobs are of the same distribution."""
+    autocast: Precision = "none"
+    """Precision of matrix products while sampling."""
+    timeout_s: float = Field(default=60.0, gt=0, le=86_400)
+    """Bound of one environment call in seconds; when it expires the episode is unresolved."""
+    deterministic: bool = True
+    """Batches of tokens depend on the episodes alone, never on timing."""
+    reward: str = "env"
+    """`env`: the environment's own reward; or `module:function`, called with an `Episode`, gives a float."""
+
+    @field_validator("reward")
+    @classmethod
+    def _check_reward(cls, reward: str) -> str:
+        module, colon, function = reward.partition(":")
+        if reward != "env" and not (colon and all(map(str.isidentifier, [*module.split("."), function]))):
+            raise ValueError(
+                f"rollout.reward = {reward!r} names no reward; it is 'env' or 'module:function', "
+                "e.g. my_rewards:success_only"
+            )
+        return reward
+
+    @model_validator(mode="after")
+    def _check_tokens(self) -> RolloutConfig:
+        if self.max_turn_tokens >= self.max_context_tokens:
+            raise ValueError(
+                f"rollout.max_turn_tokens = {self.max_turn_tokens} leaves no room for a prompt in "
+                f"rollout.max_context_tokens = {self.max_context_tokens}; lower it or raise the context"
+            )
+        return self
