@@ -107,15 +107,17 @@ _SFT = _metrics(
 _EVAL = _metrics(
     "eval",
     [
-        ("eval_success_rate", "1", "share of all evaluated episodes that solved their task"),
+        ("eval_success_rate", "1", "share of the resolved episodes that solved their task"),
+        ("eval_success_low", "1", "lower end of its 95 % interval"),
+        ("eval_success_high", "1", "upper end of its 95 % interval"),
         (
             "eval_score_mean",
             "score",
             "mean of the environment's own score, unresolved episodes left out",
         ),
         ("eval_reward_mean", "reward", "mean sum of the environment's rewards"),
-        ("eval_num_episodes", "episodes", "evaluated"),
-        ("eval_num_success", "episodes", "that solved their task"),
+        ("eval_num_episodes", "episodes", "asked for"),
+        ("eval_num_resolved", "episodes", "that count: all but the unresolved"),
         *(
             (f"eval_num_{name}", "episodes", f"that {meaning.split(';')[0]}")
             for name, meaning in _OUTCOMES.items()

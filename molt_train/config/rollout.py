@@ -6,6 +6,9 @@ from pydantic import Field, field_validator, model_validator
 
 from molt_train.config.base import Precision, Section
 
+NAMED_REWARDS = ("env", "success", "mostly_success")
+"""Keys of `molt_train.rewards.REWARDS`."""
+
 
 class RolloutConfig(Section):
     """Episodes of one training step."""
@@ -31,16 +34,18 @@ class RolloutConfig(Section):
     deterministic: bool = True
     """Batches of tokens depend on the episodes alone, never on timing."""
     reward: str = "env"
-    """`env`: the environment's own reward; or `module:function`, called with an `Episode`, gives a float."""
+    """`env` (the environment's), `success`, `mostly_success` (.8 success + .2 score) or `module:function`."""
 
     @field_validator("reward")
     @classmethod
     def _check_reward(cls, reward: str) -> str:
         module, colon, function = reward.partition(":")
-        if reward != "env" and not (colon and all(map(str.isidentifier, [*module.split("."), function]))):
+        if reward not in NAMED_REWARDS and not (
+            colon and all(map(str.isidentifier, [*module.split("."), function]))
+        ):
             raise ValueError(
-                f"rollout.reward = {reward!r} names no reward; it is 'env' or 'module:function', "
-                "e.g. my_rewards:success_only"
+                f"rollout.reward = {reward!r} names no reward; known are {', '.join(NAMED_REWARDS)}, or give "
+                "'module:function'"
             )
         return reward
 
