@@ -1,7 +1,7 @@
 """Run benchmarks: names in (none: all of them), their rows, a table and an exit status out.
 
-One name runs in this process. Several run each in a process of its own, so that none sees another's memory, threads or
-caches; one that fails does not keep the others from running.
+One name runs in this process. Several run each in a process of its own, so that none sees another's memory,
+threads or caches; one that fails does not keep the others from running.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def run_here(name: str) -> int:
         old.unlink()
     module = importlib.import_module(f"benchmarks.{name}")
     if name != module.NAME:
-        raise ValueError(f"benchmarks/{name}.py says NAME = {module.NAME!r}: it has to be the module's own name")
+        raise ValueError(
+            f"benchmarks/{name}.py says NAME = {module.NAME!r}: it has to be the module's own name"
+        )
     module.main()
     rows = results(name)
     if not rows:
@@ -62,7 +64,9 @@ def run_here(name: str) -> int:
 
 def run_each(names: list[str]) -> int:
     """Run several benchmarks one after another and print the table of their rows."""
-    statuses = {name: subprocess.run([sys.executable, "-m", "benchmarks", name], cwd=FOLDER.parent) for name in names}
+    statuses = {
+        name: subprocess.run([sys.executable, "-m", "benchmarks", name], cwd=FOLDER.parent) for name in names
+    }
     print("\nverdict  claim: measured (target)")
     for name, process in statuses.items():
         rows = results(name)

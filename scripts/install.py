@@ -1,7 +1,8 @@
 """Install one tested profile of the project into a virtual environment of its own.
 
-In: a profile's name, the exact sets in `requirements/`. Out: the environment, with the project in editable form and a
-stamp; with the stamp still right, nothing is done. Runs on any Python 3.7+, so that an old one gets a sentence.
+In: a profile's name, the exact sets in `requirements/`. Out: the environment, with the project in editable
+form and a stamp; with the stamp still right, nothing is done. Any Python 3.7+ can start it, so that an old
+one gets a sentence instead of a syntax error.
 
     python scripts/install.py train-cpu --venv .venv
 """
@@ -20,7 +21,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = CHECKOUT / "requirements"
 STAMP = "molt-install.json"
 LEAST_PYTHON = (3, 11)
-# What each profile installs: files with full pins, then files whose packages come without their own requirements.
+# What each profile installs: full pins, then files whose packages come without their own requirements.
 PROFILES = {
     "hub": (["hub.txt"], []),
     "train-cpu": (["train-cpu.txt"], []),
@@ -46,7 +47,9 @@ def main() -> int:
     parser.add_argument("--force", action="store_true", help="install even where the stamp is right")
     arguments = parser.parse_args()
     if sys.version_info < LEAST_PYTHON:
-        print(f"Python {LEAST_PYTHON[0]}.{LEAST_PYTHON[1]} or newer is needed, this is {sys.version.split()[0]}.")
+        print(
+            f"Python {LEAST_PYTHON[0]}.{LEAST_PYTHON[1]} or newer is needed; this is {sys.version.split()[0]}"
+        )
         return 2
     try:
         install(arguments.profile, arguments.venv, arguments.force)
@@ -94,7 +97,7 @@ def _is_installed(profile: str, stamp: Path) -> bool:
 
 
 def _hash(profile: str) -> str:
-    """Of all that decides the outcome: the sets, the project's metadata, this script, where the checkout lies."""
+    """Of all that decides the outcome: the sets, the project's metadata, this script, the checkout."""
     pinned, without_requirements = PROFILES[profile]
     files = [REQUIREMENTS / name for name in [*pinned, *without_requirements]]
     digest = hashlib.sha256(f"{profile} {CHECKOUT} {sys.version_info[:2]}".encode())
@@ -107,7 +110,7 @@ def _check(profile: str, pip: list[str]) -> None:
     """Compare what `pip check` finds with the overrides that are listed for the profile."""
     listed = REQUIREMENTS / f"{profile}-overrides.txt"
     expected = set(_lines(listed.read_text(encoding="utf-8"))) if listed.exists() else set()
-    answer = subprocess.run([*pip, "check"], stdout=subprocess.PIPE, universal_newlines=True, check=False)
+    answer = subprocess.run([*pip, "check"], stdout=subprocess.PIPE, text=True, check=False)
     found = {line for line in _lines(answer.stdout) if line != "No broken requirements found."}
     if found != expected:
         differences = [f"  not listed: {line}" for line in sorted(found - expected)]
@@ -122,7 +125,9 @@ def _lines(text: str) -> list[str]:
 
 def _stage(title: str, command: list[str], quiet: bool = False) -> None:
     started = time.monotonic()
-    subprocess.run(command, check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL if quiet else None)
+    subprocess.run(
+        command, check=True, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL if quiet else None
+    )
     print(f"install: {title}: {time.monotonic() - started:.0f} s", flush=True)
 
 

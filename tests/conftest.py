@@ -1,6 +1,6 @@
 """Rules for the whole test run: real tests get more time, and with `CI=true` only listed skips are accepted.
 
-In: pytest's items and reports, `tests/allowed_skips.txt`. Out: a skip that is not listed becomes a failure in CI.
+In: pytest's items and reports, `tests/allowed_skips.txt`. Out: in CI, an unlisted skip becomes a failure.
 """
 
 from __future__ import annotations

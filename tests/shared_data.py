@@ -1,7 +1,7 @@
 """Where tests find real data that does not ship with the project.
 
-Out: the folder named by `MOLT_TEST_DATA`, or `../shared/data` beside the checkout; the asking test is skipped, with
-the reason, where neither exists.
+Out: the folder named by `MOLT_TEST_DATA`, or `../shared/data` beside the checkout; the asking test is
+skipped, with the reason, where neither exists.
 """
 
 from __future__ import annotations
