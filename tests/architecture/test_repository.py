@@ -69,6 +69,11 @@ def test_nothing_that_packages_need_is_ignored_by_git() -> None:
     assert answer.stdout.splitlines() == []
 
 
+def test_files_of_one_name_in_two_folders_are_two_modules_and_markers_are_strict() -> None:
+    options = PROJECT["tool"]["pytest"]["ini_options"]["addopts"].split()
+    assert {"--import-mode=importlib", "--strict-markers", "--strict-config"} <= set(options)
+
+
 def test_reasons_are_given_for_allowed_skips() -> None:
     assert all(read_allowed_skips(CHECKOUT / "tests" / "allowed_skips.txt").values())
 
