@@ -16,7 +16,9 @@ def read_allowed_skips(path: Path) -> dict[str, str]:
             continue
         pattern, _, reason = line.partition("  #")
         if not reason.strip():
-            raise ValueError(f"{path.name}:{number}: no reason: write `{pattern.strip()}  # why it may be skipped`")
+            raise ValueError(
+                f"{path.name}:{number}: no reason: write `{pattern.strip()}  # why it may be skipped`"
+            )
         allowed[pattern.strip()] = reason.strip()
     return allowed
 
