@@ -158,6 +158,7 @@ class AgentEnv(gymnasium.Env[str, str]):
         Raises:
             TaskError: an option, a split or a task that this environment does not have.
         """
+        self._done = True  # a refused reset must not leave the episode before it running
         super().reset(seed=seed)
         self.task = self._choose(options or {})
         self._turn, self._done = 0, False

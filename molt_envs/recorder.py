@@ -5,6 +5,7 @@ In: prompts, sampled ids, appended ids, rewards, in order. Out: `Segment`s. Noth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -47,14 +48,21 @@ class EpisodeRecorder:
         policy_versions: Sequence[int],
         state_key: str | None = None,
     ) -> None:
-        """Append one policy turn: ids, logprobs and versions as the engine reported them, of one length."""
+        """Append one policy turn: ids, logprobs and versions as the engine reported them, of one length.
+
+        Raises:
+            ProtocolError: the turn is empty, lengths differ, or a logprob is missing; nothing was appended.
+        """
         segment = self._require()
         if not len(token_ids) == len(logprobs) == len(policy_versions):
             raise ProtocolError(
                 f"{len(token_ids)} sampled ids, {len(logprobs)} logprobs, "
                 f"{len(policy_versions)} policy versions"
             )
+        _check_sampled(token_ids, logprobs, policy_versions)
         start = len(segment.token_ids)
+        if start == 0:
+            raise ProtocolError("an action before any prompt token; token 0 is never an action")
         segment.token_ids += token_ids
         segment.logprobs += logprobs
         segment.versions += policy_versions
@@ -67,6 +75,8 @@ class EpisodeRecorder:
         segment = self._require()
         if not segment.rewards:
             raise ProtocolError("a reward before the first action of the segment")
+        if value is not None and not math.isfinite(value):
+            raise ProtocolError(f"reward {value} is not finite; an unscored turn is None")
         segment.rewards[-1] = value
 
     def settle(self) -> None:
@@ -112,6 +122,17 @@ class EpisodeRecorder:
         if self._open is None:
             raise ProtocolError("no segment is open; call open() with the prompt first")
         return self._open
+
+
+def _check_sampled(token_ids: Sequence[int], logprobs: Sequence[float], versions: Sequence[int]) -> None:
+    """Refuse at once what would break the segment when it is closed; by then the whole segment is lost."""
+    if len(token_ids) == 0:
+        raise ProtocolError("the policy sampled no token; a turn has at least its stop id")
+    if min(token_ids) < 0 or min(versions) < 0:
+        raise ProtocolError(f"token id {min(token_ids)}, policy version {min(versions)}: both are at least 0")
+    for index, logprob in enumerate(logprobs):
+        if logprob is None or not math.isfinite(logprob):  # pyright: ignore[reportUnnecessaryComparison]
+            raise ProtocolError(f"sampled token {index} has logprob {logprob}; a missing one is never 0")
 
 
 def _int32(values: Sequence[int]) -> IntArray:

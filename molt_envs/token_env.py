@@ -65,7 +65,7 @@ class TokenEnv:
         self.history: History = history or Full()
         self.messages: list[Message] = []
         self._blind = blind
-        self._shown = 0
+        self._shown: list[Message] = []
         self._running = False
 
     def reset(
@@ -117,14 +117,14 @@ class TokenEnv:
     def _extend(self, token_ids: Sequence[int], new: Message) -> list[int] | None:
         self.messages.append(new)
         visible = self.history.view(self.messages)
-        if len(visible) != self._shown + 2:
+        if list(visible[:-2]) != self._shown:
             return None
         appended = self.renderer.extend(visible[:-1], token_ids, [new], self.card.tools)
         if appended is not None:
-            self._shown = len(visible)
+            self._shown = list(visible)
         return appended
 
     def _encode(self) -> list[int]:
         visible = self.history.view(self.messages)
-        self._shown = len(visible)
+        self._shown = list(visible)
         return self.renderer.encode(visible, self.card.tools)
