@@ -31,7 +31,7 @@ class RolloutRunner:
     def __init__(
         self, engine: Engine, make_env: Callable[[], TokenEnv], num_slots: int, env_timeout_s: float = 60.0
     ) -> None:
-        self._engine, self._make_env = engine, make_env
+        self.engine, self._make_env = engine, make_env
         self._num_slots, self._env_timeout_s = num_slots, env_timeout_s
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="environments")
         self._idle: list[TokenEnv] = []
@@ -67,7 +67,7 @@ class RolloutRunner:
         on_episode: OnEpisode | None,
     ) -> None:
         for index, request in queue:
-            session = self._engine.open_session(request.order)
+            session = self.engine.open_session(request.order)
             try:
                 episode = await run_episode(
                     request, env, session, sampling, self._executor, self._env_timeout_s

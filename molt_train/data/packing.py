@@ -1,0 +1,113 @@
+"""Samples to micro-batches: rows of right-padded segments, and flat lists of the tokens that are trained.
+
+In: `Sample`s. Out: `MicroBatch`es, a function of the samples' order alone.
+Shapes: B rows, T padded length, N trained tokens of the micro-batch.
+
+A row holds one segment. Attention is causal and padding lies on the right, so no token sees padding and no mask is
+needed. The shift by one between a token and the position that predicts it happens here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from molt_train.algorithms.aggregate import Aggregation, aggregation_weights
+from molt_train.data.samples import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class MicroBatch:
+    """What one forward and backward pass needs. Row-major order of tokens everywhere."""
+
+    token_ids_BT: Tensor
+    """int64, padded on the right."""
+    predictor_N: Tensor
+    """int64 index into the flattened (B·T) positions: the position before the trained token."""
+    targets_N: Tensor
+    """int64 ids of the trained tokens."""
+    rollout_logprobs_N: Tensor
+    """float32, the engine's logprobs of these tokens."""
+    advantages_N: Tensor
+    """float32."""
+    weights_N: Tensor
+    """float32 aggregation weights: loss = Σ weight · loss over all micro-batches of the optimizer step."""
+    sequence_N: Tensor
+    """int64 number of the token's segment in the optimizer step."""
+    num_tokens: int
+    """Tokens without padding."""
+
+
+def make_micro_batches(
+    samples: Sequence[Sample],
+    micro_batch_tokens: int,
+    aggregate: Aggregation = "token_mean",
+    norm_tokens: int = 1024,
+    pad_id: int = 0,
+) -> list[MicroBatch]:
+    """Split one optimizer step's samples so that no micro-batch holds more than `micro_batch_tokens`, padding included.
+
+    Samples are taken longest first, those of equal length in their order. Samples without a trained token are left out.
+
+    Raises:
+        ValueError: a segment alone is longer than the budget.
+    """
+    used = [sample for sample in samples if sample.num_trained > 0]
+    for sample in used:
+        if len(sample.segment.token_ids) > micro_batch_tokens:
+            raise ValueError(
+                f"a segment of {len(sample.segment.token_ids)} tokens (episode {sample.episode} of the batch) exceeds "
+                f"micro_batch_tokens = {micro_batch_tokens}; raise it to the context's size"
+            )
+    weights = _weights(used, aggregate, norm_tokens)
+    order = sorted(range(len(used)), key=lambda index: -len(used[index].segment.token_ids))
+    batches: list[MicroBatch] = []
+    start = 0
+    while start < len(order):
+        width = len(used[order[start]].segment.token_ids)
+        end = start + max(1, micro_batch_tokens // width)
+        rows = order[start:end]
+        batches.append(_micro_batch([used[i] for i in rows], [weights[i] for i in rows], rows, width, pad_id))
+        start = end
+    return batches
+
+
+def _micro_batch(
+    samples: Sequence[Sample], weights: Sequence[np.ndarray], numbers: Sequence[int], width: int, pad_id: int
+) -> MicroBatch:
+    token_ids_BT = np.full((len(samples), width), pad_id, dtype=np.int64)
+    predictors: list[np.ndarray] = []
+    for row, sample in enumerate(samples):
+        token_ids_BT[row, : len(sample.segment.token_ids)] = sample.segment.token_ids
+        predictors.append(row * width + np.flatnonzero(sample.segment.loss_mask) - 1)
+    masks = [sample.segment.loss_mask for sample in samples]
+    counts = [int(mask.sum()) for mask in masks]
+
+    def gather(arrays: Sequence[np.ndarray], dtype: torch.dtype) -> Tensor:
+        chosen = [array[mask] for array, mask in zip(arrays, masks, strict=True)]
+        return torch.from_numpy(np.concatenate(chosen)).to(dtype)
+
+    return MicroBatch(
+        token_ids_BT=torch.from_numpy(token_ids_BT),
+        predictor_N=torch.from_numpy(np.concatenate(predictors)),
+        targets_N=gather([s.segment.token_ids for s in samples], torch.int64),
+        rollout_logprobs_N=gather([s.segment.logprobs for s in samples], torch.float32),
+        advantages_N=gather([s.advantages_T for s in samples], torch.float32),
+        weights_N=torch.from_numpy(np.concatenate(weights)).to(torch.float32),
+        sequence_N=torch.from_numpy(np.repeat(np.asarray(numbers, dtype=np.int64), counts)),
+        num_tokens=sum(len(s.segment.token_ids) for s in samples),
+    )
+
+
+def _weights(samples: Sequence[Sample], aggregate: Aggregation, norm_tokens: int) -> list[np.ndarray]:
+    """Each sample's aggregation weights, one per trained token, computed over all samples together."""
+    if not samples:
+        return []
+    counts = [sample.num_trained for sample in samples]
+    episodes = np.repeat(np.array([sample.episode for sample in samples]), counts)
+    groups = np.repeat(np.array([sample.group for sample in samples]), counts)
+    return np.split(aggregation_weights(aggregate, episodes, groups, norm_tokens), np.cumsum(counts)[:-1])

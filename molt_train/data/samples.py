@@ -1,0 +1,114 @@
+"""From graded episodes to the segments that are trained on, with an advantage for each token.
+
+In: graded episodes. Out: `Sample`s, one per segment, and how many episodes were left out.
+Shapes: T tokens of a segment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from molt_envs import TRAINABLE, Episode, Segment
+from molt_train.algorithms.advantage import EPISODE_ADVANTAGES, reinforce_returns, whiten
+from molt_train.rewards import Graded
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One segment to train on."""
+
+    segment: Segment
+    """The tokens, masks and logprobs."""
+    advantages_T: Floats
+    """float64; only those under the loss mask are read."""
+    episode: int
+    """Number of its episode in the batch: segments of one episode share it."""
+    group: int
+    """Number of its group in the batch."""
+
+    @property
+    def num_trained(self) -> int:
+        """Tokens under the loss mask."""
+        return int(self.segment.loss_mask.sum())
+
+
+def select(graded: Sequence[Graded]) -> tuple[list[tuple[Episode, float]], int]:
+    """The episodes that can be trained on with their rewards, and how many cannot.
+
+    Left out are the unresolved, the unscored and those without a token under a loss mask: they enter no baseline.
+    """
+    kept = [
+        (item.episode, item.reward)
+        for item in graded
+        if item.reward is not None
+        and item.episode.outcome in TRAINABLE
+        and any(segment.loss_mask.any() for segment in item.episode.segments)
+    ]
+    return kept, len(graded) - len(kept)
+
+
+def assign_advantages(
+    scored: Sequence[tuple[Episode, float]], estimator: str, gamma: float = 1.0
+) -> list[Sample]:
+    """Advantages by the named estimator of `molt_train.algorithms.advantage.ADVANTAGES`.
+
+    An episode counts once in its group, by `group_id`; its advantage goes to the loss-mask tokens of all its segments.
+    """
+    if not scored:
+        return []
+    names = list(dict.fromkeys(episode.group_id for episode, _ in scored))
+    groups = [names.index(episode.group_id) for episode, _ in scored]
+    if estimator == "reinforce":
+        per_episode = _reinforce(scored, gamma)
+    else:
+        lengths_E = np.array([_num_trained(episode) for episode, _ in scored])
+        rewards_E = np.array([reward for _, reward in scored], dtype=np.float64)
+        advantages_E = EPISODE_ADVANTAGES[estimator](rewards_E, np.array(groups), lengths_E)
+        per_episode = [
+            [np.full(len(segment.token_ids), value) for segment in episode.segments]
+            for (episode, _), value in zip(scored, advantages_E, strict=True)
+        ]
+    return [
+        Sample(segment, advantages_T, number, groups[number])
+        for number, (episode, _) in enumerate(scored)
+        for segment, advantages_T in zip(episode.segments, per_episode[number], strict=True)
+    ]
+
+
+def demonstration_samples(episodes: Sequence[Episode]) -> list[Sample]:
+    """Samples for supervised training: every action token has advantage 1."""
+    return [
+        Sample(segment, np.ones(len(segment.token_ids)), number, number)
+        for number, episode in enumerate(episodes)
+        for segment in episode.segments
+    ]
+
+
+def _reinforce(scored: Sequence[tuple[Episode, float]], gamma: float) -> list[list[Floats]]:
+    """Discounted returns along each episode's segments, whitened over the batch's trained tokens."""
+    returns = [
+        reinforce_returns(reward, np.concatenate([s.action_mask for s in episode.segments]), None, gamma, 0.0)
+        for episode, reward in scored
+    ]
+    masks = [np.concatenate([s.loss_mask for s in episode.segments]) for episode, _ in scored]
+    white = whiten(np.concatenate([r[m] for r, m in zip(returns, masks, strict=True)]))
+    per_episode: list[list[Floats]] = []
+    start = 0
+    for (episode, _), returns_T, mask_T in zip(scored, returns, masks, strict=True):
+        end = start + int(mask_T.sum())
+        returns_T[mask_T] = white[start:end]
+        start = end
+        bounds = np.cumsum([len(segment.token_ids) for segment in episode.segments])[:-1]
+        per_episode.append(np.split(returns_T, bounds))
+    return per_episode
+
+
+def _num_trained(episode: Episode) -> int:
+    return sum(int(segment.loss_mask.sum()) for segment in episode.segments)

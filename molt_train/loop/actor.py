@@ -1,0 +1,87 @@
+"""Puts together what a run is made of: model, renderer, engine, environments.
+
+In: the configuration. Out: an `Actor`, whose engine and learner share one set of weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import gymnasium
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from molt_envs import AgentEnv, EnvCard, Full, TokenEnv, Window
+from molt_train.config import Config
+from molt_train.model.load import load_model
+from molt_train.rollout.chat_renderer import ChatRenderer
+from molt_train.rollout.engine import Sampling
+from molt_train.rollout.transformers_engine import TransformersEngine
+
+AUTOCAST: dict[str, torch.dtype | None] = {"none": None, "bfloat16": torch.bfloat16}
+
+
+@dataclass(frozen=True)
+class Actor:
+    """The one trainable policy and what it plays."""
+
+    model: PreTrainedModel
+    """Weights, shared by engine and learner."""
+    tokenizer: PreTrainedTokenizerBase
+    """Saved beside the weights."""
+    renderer: ChatRenderer
+    """Messages to ids and back."""
+    card: EnvCard
+    """What the environment declares."""
+    make_env: Callable[[], TokenEnv]
+    """Builds one environment over tokens."""
+
+
+def build_actor(config: Config) -> Actor:
+    """Load the model and look at the environment.
+
+    Raises:
+        ValueError: the model or the environment does not exist or does not fit the configuration.
+    """
+    model, tokenizer = load_model(config.model.path, dtype=torch.float32 if config.model.dtype == "float32" else torch.bfloat16)
+    if config.model.gradient_checkpointing:
+        model.gradient_checkpointing_enable()
+    renderer = ChatRenderer(tokenizer)
+
+    def make_env() -> TokenEnv:
+        history = Full() if config.env.history == "full" else Window(config.env.window_turns)
+        return TokenEnv(make_text_env(config), renderer, history, blind=config.env.blind)
+
+    env = make_env()
+    card = env.card
+    env.close()
+    return Actor(model, tokenizer, renderer, card, make_env)
+
+
+def make_text_env(config: Config) -> gymnasium.Env[str, str]:
+    """The configured environment, in text."""
+    env = gymnasium.make(config.env.id, disable_env_checker=True, **config.env.kwargs)
+    if not isinstance(env.unwrapped, AgentEnv):
+        raise ValueError(f"env.id = {config.env.id!r} is no environment of text tasks; `molt-envs list` names those")
+    return env
+
+
+def build_engine(config: Config, actor: Actor, num_slots: int) -> TransformersEngine:
+    """The in-process engine over the actor's own weights."""
+    return TransformersEngine(
+        actor.model,
+        num_slots=num_slots,
+        max_context_tokens=config.rollout.max_context_tokens,
+        autocast_dtype=AUTOCAST[config.rollout.autocast],
+        deterministic=config.rollout.deterministic,
+    )
+
+
+def rollout_sampling(config: Config, actor: Actor, temperature: float) -> Sampling:
+    """How turns are sampled; each turn's seed is set by the runner."""
+    return Sampling(
+        max_tokens=config.rollout.max_turn_tokens,
+        temperature=temperature,
+        stop_ids=actor.renderer.stop_ids,
+    )

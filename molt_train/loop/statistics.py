@@ -1,0 +1,60 @@
+"""Numbers about a batch of episodes, for the metrics.
+
+In: graded episodes. Out: values by metric name. Unresolved episodes are counted and enter no mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from molt_train.metrics import OUTCOMES
+from molt_train.rewards import Graded
+
+
+def rollout_metrics(graded: Sequence[Graded], trained_version: int) -> dict[str, float]:
+    """What was sampled in one step.
+
+    Args:
+        graded: the step's episodes.
+        trained_version: version of the weights that are about to be trained, against which staleness is counted.
+    """
+    counts = Counter(str(item.episode.outcome) for item in graded)
+    resolved = [item.episode for item in graded if item.episode.outcome != "unresolved"]
+    rewards = [item.reward for item in graded if item.reward is not None]
+    versions = [
+        segment.policy_versions[segment.action_mask] for episode in resolved for segment in episode.segments
+    ]
+    sampled = np.concatenate(versions) if versions else np.zeros(0, dtype=np.int32)
+    values: dict[str, float] = {
+        "num_episodes": len(graded),
+        "num_action_tokens": sum(item.episode.num_action_tokens for item in graded),
+        "zero_advantage_group_share": _flat_group_share(graded),
+        **{f"num_{name}": counts[name] for name in OUTCOMES},
+    }
+    if rewards:
+        values["reward_mean"] = math.fsum(rewards) / len(rewards)
+        values["reward_std"] = float(np.std(rewards))
+    if resolved:
+        values["success_rate"] = sum(bool(episode.success) for episode in resolved) / len(resolved)
+        values["score_mean"] = math.fsum(episode.score or 0.0 for episode in resolved) / len(resolved)
+        values["turns_mean"] = sum(episode.num_turns for episode in resolved) / len(resolved)
+        tokens = sum(len(segment.token_ids) for episode in resolved for segment in episode.segments)
+        values["episode_tokens_mean"] = tokens / len(resolved)
+        values["action_tokens_mean"] = sum(episode.num_action_tokens for episode in resolved) / len(resolved)
+    if sampled.size:
+        values["policy_version"] = int(sampled.max())
+        values["staleness"] = float(np.mean(trained_version - sampled))
+    return values
+
+
+def _flat_group_share(graded: Sequence[Graded]) -> float:
+    """Share of the scored groups whose rewards are all equal."""
+    groups: defaultdict[str, list[float]] = defaultdict(list)
+    for item in graded:
+        if item.reward is not None:
+            groups[item.episode.group_id].append(item.reward)
+    return sum(len(set(rewards)) == 1 for rewards in groups.values()) / len(groups) if groups else 0.0

@@ -1,0 +1,80 @@
+"""Logprobs and entropies of chosen tokens without the logits of all of them in memory.
+
+In: hidden states at the positions that predict the tokens, the output matrix, the tokens. Out: logprobs_N, entropy_N.
+Shapes: N tokens, D hidden, V ids, C tokens of one chunk. Memory beyond the inputs is C·V.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+CHUNK_TOKENS = 1024
+
+
+def token_logprobs(
+    hidden_ND: Tensor, weight_VD: Tensor, targets_N: Tensor, temperature: float = 1.0, chunk_tokens: int = CHUNK_TOKENS
+) -> tuple[Tensor, Tensor]:
+    """Logprobs of `targets_N` under softmax(hidden · weightᵀ / temperature), and the distributions' entropies.
+
+    Args:
+        hidden_ND: hidden states, float32 or bfloat16; gradients flow into them.
+        weight_VD: the output matrix; gradients flow into it.
+        targets_N: int64 ids.
+        temperature: that of sampling; 0 (greedy) is scored at 1, as the engine reports it.
+        chunk_tokens: rows whose logits exist at the same time.
+
+    Returns:
+        logprobs_N float32 in nats, differentiable; entropy_N float32 in nats, a constant.
+    """
+    assert hidden_ND.ndim == 2 and targets_N.shape == hidden_ND.shape[:1], "one hidden state per token"
+    scale = 1.0 / (temperature or 1.0)
+    dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else hidden_ND.dtype
+    return _TokenLogprobs.apply(hidden_ND, weight_VD, targets_N, scale, chunk_tokens, dtype)
+
+
+class _TokenLogprobs(torch.autograd.Function):
+    """Keeps the log-normalisers only; the backward pass computes each chunk's logits again."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, hidden_ND: Tensor, weight_VD: Tensor, targets_N: Tensor, scale: float, chunk: int, dtype: torch.dtype
+    ) -> tuple[Tensor, Tensor]:
+        weight = weight_VD.to(dtype)
+        logprobs_N = hidden_ND.new_empty(len(targets_N), dtype=torch.float32)
+        normaliser_N = torch.empty_like(logprobs_N)
+        entropy_N = torch.empty_like(logprobs_N)
+        for rows in _chunks(len(targets_N), chunk):
+            logits_CV = _logits(hidden_ND[rows], weight, scale)
+            normaliser_N[rows] = logits_CV.logsumexp(-1)
+            logprobs_N[rows] = logits_CV.gather(1, targets_N[rows, None])[:, 0] - normaliser_N[rows]
+            entropy_N[rows] = torch.special.entr((logits_CV - normaliser_N[rows, None]).exp()).sum(-1)
+        ctx.save_for_backward(hidden_ND, weight_VD, targets_N, normaliser_N)
+        ctx.scale, ctx.chunk, ctx.dtype = scale, chunk, dtype
+        ctx.mark_non_differentiable(entropy_N)
+        return logprobs_N, entropy_N
+
+    @staticmethod
+    def backward(ctx: Any, grad_N: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        hidden_ND, weight_VD, targets_N, normaliser_N = ctx.saved_tensors
+        weight = weight_VD.to(ctx.dtype)
+        grad_hidden_ND = torch.empty_like(hidden_ND)
+        grad_weight_VD = torch.zeros_like(weight_VD, dtype=torch.float32)
+        for rows in _chunks(len(targets_N), ctx.chunk):
+            probabilities_CV = (_logits(hidden_ND[rows], weight, ctx.scale) - normaliser_N[rows, None]).exp()
+            grad_logits_CV = -probabilities_CV * grad_N[rows, None]
+            grad_logits_CV.scatter_add_(1, targets_N[rows, None], grad_N[rows, None])
+            grad_logits_CV = (grad_logits_CV * ctx.scale).to(ctx.dtype)
+            grad_hidden_ND[rows] = (grad_logits_CV @ weight).to(grad_hidden_ND.dtype)
+            grad_weight_VD += (grad_logits_CV.T @ hidden_ND[rows].to(ctx.dtype)).float()
+        return grad_hidden_ND, grad_weight_VD.to(weight_VD.dtype), None, None, None, None
+
+
+def _logits(hidden_CD: Tensor, weight_VD: Tensor, scale: float) -> Tensor:
+    return (hidden_CD.to(weight_VD.dtype) @ weight_VD.T).float() * scale
+
+
+def _chunks(count: int, chunk: int) -> list[slice]:
+    return [slice(start, min(start + chunk, count)) for start in range(0, count, chunk)]
