@@ -1,4 +1,4 @@
-"""The states of the process's random generators. In: nothing, or captured states. Out: these, or their effect."""
+"""States of the process's random generators. In: nothing, or captured states. Out: these, or their effect."""
 
 from __future__ import annotations
 

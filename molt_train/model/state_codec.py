@@ -1,7 +1,7 @@
 """Nested state as tensors and JSON, exactly: no pickle, so that reading a checkpoint runs no code.
 
-In: dicts (any plain keys), lists, tuples, tensors, numpy arrays, numbers, strings, bools, None. Out: tensors by
-key and a JSON value that refers to them; and back.
+In: dicts (any plain keys), lists, tuples, tensors, numpy arrays, numbers, strings, bools, None. Out: tensors
+by key and a JSON value that refers to them; and back.
 """
 
 from __future__ import annotations
