@@ -213,10 +213,12 @@ class AgentEnv(gymnasium.Env[str, str]):
         unknown = sorted(set(options) - {"split", "task_id"})
         if unknown:
             raise TaskError(f"unknown reset option {unknown[0]!r}; known are 'split' and 'task_id'")
+        # Drawn in any case, so that naming the task that a seed draws gives the same episode.
+        draw = int(self.np_random.integers(2**63))
         task_id = options.get("task_id")
         if task_id is None:
             split = self._known_split(options.get("split", "train"))
-            return Task(split, int(self.np_random.integers(self.card.splits[split])))
+            return Task(split, draw % self.card.splits[split])
         split, _, index = str(task_id).partition(":")
         self._known_split(split)
         if options.get("split", split) != split:

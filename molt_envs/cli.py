@@ -1,0 +1,193 @@
+"""The command `molt-envs`: what environments there are, what one is like, and playing or checking one.
+
+In: arguments and, when playing, typed actions. Out: text or JSON; exit status 2 for what the user must mend.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn
+
+import gymnasium
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from molt_envs.catalog import EnvEntry
+from molt_envs.env import AgentEnv
+from molt_envs.errors import DataError, TaskError, UnknownEnvError
+from molt_envs.registry import entries, resolve
+
+app = typer.Typer(
+    help=(
+        "Environments for language-model agents.\n\n"
+        "`list` shows what there is, `info ID` what one environment expects and gives, `play ID` lets you act "
+        "in it by hand, `check ID` runs the conformance checks. ID is an id such as molt/WebShop-v0; molt/ may "
+        "be left out."
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+EnvId = Annotated[str, typer.Argument(metavar="ID", help="environment id; `molt/` may be left out")]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON for programs")]
+NUM_SHOWN_ACTIONS = 20
+
+
+@app.command("list")
+def list_environments(as_json: AsJson = False) -> None:
+    """List the environments that are registered, with one line about each."""
+    if as_json:
+        _print_json([dataclasses.asdict(entry) for entry in entries()])
+        return
+    table = Table("id", "what it is", "from")
+    for entry in entries():
+        table.add_row(entry.env_id, entry.summary, entry.source)
+    Console().print(table)
+
+
+@app.command()
+def info(env_id: EnvId, as_json: AsJson = False) -> None:
+    """Show what an environment tells the policy, which actions it takes, its rewards and its tasks."""
+    entry = _resolve(env_id)
+    with _made(entry) as env:
+        facts = _facts(entry, env)
+    if as_json:
+        _print_json(facts)
+        return
+    table = Table(show_header=False)
+    for name, value in facts.items():
+        table.add_row(name.replace("_", " "), value if isinstance(value, str) else json.dumps(value))
+    Console().print(table, markup=False)
+
+
+@app.command()
+def play(
+    env_id: EnvId,
+    seed: Annotated[int, typer.Option(min=0, help="same seed, same episode")] = 0,
+    split: Annotated[str | None, typer.Option(help="split to draw the task from")] = None,
+    task: Annotated[str | None, typer.Option(help="task id, such as test:3")] = None,
+) -> None:
+    """Play one episode by hand: type an action and Enter; `:q` or the end of input quits."""
+    console = Console(highlight=False, markup=False)
+    options = {key: value for key, value in (("split", split), ("task_id", task)) if value is not None}
+    with _made(_resolve(env_id)) as env:
+        base = env.unwrapped
+        if isinstance(base, AgentEnv):
+            console.print(f"{base.card.system_prompt}\n", style="dim")
+        try:
+            observation, facts = env.reset(seed=seed, options=options)
+        except TaskError as error:
+            _fail(str(error))
+        _play(console, env, observation, facts)
+
+
+@app.command()
+def check(env_id: EnvId) -> None:
+    """Run the conformance checks on an environment; exit status 1 if one fails."""
+    from molt_envs.checks import check_env
+
+    findings = check_env(_resolve(env_id).env_id)
+    for finding in findings:
+        typer.echo(str(finding))
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+def _play(console: Console, env: gymnasium.Env[str, str], observation: str, facts: dict[str, Any]) -> None:
+    total, num_steps, over = 0.0, 0, False
+    while not over:
+        console.print(observation)
+        _show_actions(console, facts)
+        action = _ask(console)
+        if action is None:
+            break
+        observation, reward, terminated, truncated, facts = env.step(action)
+        total, num_steps, over = total + float(reward), num_steps + 1, terminated or truncated
+        console.print(f"reward {float(reward):g}\n", style="dim")
+    else:
+        console.print(observation)
+    ending = "over" if over else "left"
+    solved = "solved" if facts.get("success") else "not solved"
+    console.print(
+        f"{ending} after {num_steps} steps of {facts.get('task_id', 'a task')}: "
+        f"score {facts.get('score', 'unknown')}, {solved}, sum of rewards {total:g}"
+    )
+
+
+def _show_actions(console: Console, facts: dict[str, Any]) -> None:
+    actions: tuple[str, ...] = tuple(facts.get("admissible_actions", ()))
+    if actions:
+        more = len(actions) - NUM_SHOWN_ACTIONS
+        shown = "   ".join(actions[:NUM_SHOWN_ACTIONS]) + (f"   … and {more} more" if more > 0 else "")
+        console.print(f"you can: {shown}", style="cyan")
+
+
+def _ask(console: Console) -> str | None:
+    console.print("> ", end="")
+    line = sys.stdin.readline()
+    if not line or line.strip() == ":q":
+        return None
+    return line.rstrip("\r\n")
+
+
+def _facts(entry: EnvEntry, env: gymnasium.Env[str, str]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "id": entry.env_id,
+        "summary": entry.summary,
+        "source": entry.source,
+        "entry_point": entry.entry_point,
+    }
+    base = env.unwrapped
+    if not isinstance(base, AgentEnv):
+        return {**facts, "observations": str(env.observation_space), "actions": str(env.action_space)}
+    card = base.card
+    return {
+        **facts,
+        "system_prompt": card.system_prompt,
+        "actions": card.grammar.description,
+        "example_action": card.grammar.example,
+        "tools": [dict(tool) for tool in card.tools],
+        "observation_role": card.observation_role,
+        "reward_range": list(card.reward_range),
+        "max_turns": card.max_turns,
+        "splits": dict(card.splits),
+        "licence": card.licence,
+    }
+
+
+def _resolve(env_id: str) -> EnvEntry:
+    try:
+        return resolve(env_id)
+    except UnknownEnvError as error:
+        _fail(str(error))
+
+
+@contextmanager
+def _made(entry: EnvEntry) -> Generator[gymnasium.Env[str, str]]:
+    try:
+        env: gymnasium.Env[str, str] = gymnasium.make(entry.env_id)
+    except (ImportError, AttributeError, DataError) as error:
+        _fail(f"{entry.env_id} of {entry.source} cannot be made from {entry.entry_point}: {error}")
+    try:
+        yield env
+    finally:
+        env.close()
+
+
+def _print_json(value: object) -> None:
+    typer.echo(json.dumps(value, indent=2))
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"molt-envs: {message}", err=True)
+    raise typer.Exit(2)
+
+
+if __name__ == "__main__":
+    app()
