@@ -1,0 +1,1 @@
+"""Models: making, loading, scoring, optimizing, checkpointing."""

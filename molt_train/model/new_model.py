@@ -1,0 +1,142 @@
+"""Makes a small Qwen3-architecture model with a tokenizer of the environments' words.
+
+In: a `NewModelSpec`. Out: a Hugging Face folder; the same spec gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import gymnasium
+import torch
+from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+from molt_envs import AgentEnv
+from molt_train.model.tokenizer import train_tokenizer
+
+
+@dataclass(frozen=True)
+class NewModelSpec:
+    """Sizes and sources of a new model."""
+
+    env_ids: tuple[str, ...]
+    """Environments whose text the tokenizer is made of; each needs an oracle."""
+    hidden_size: int = 128
+    """Width."""
+    num_layers: int = 2
+    """Decoder layers."""
+    num_heads: int = 4
+    """Query heads."""
+    num_kv_heads: int = 2
+    """Key and value heads."""
+    head_dim: int = 32
+    """Size of a head; engines take 32, 64, 80, 96, 112, 128 and some above."""
+    intermediate_size: int = 384
+    """Width of the feed-forward layer."""
+    vocab_size: int = 6144
+    """Most tokens; fewer when the texts have fewer words."""
+    max_context_tokens: int = 4096
+    """Longest sequence."""
+    initializer_std: float = 0.08
+    """Standard deviation of the initial weights; a model this small does not learn to copy from .02."""
+    num_episodes: int = 2000
+    """Episodes of each environment's train split that the tokenizer's texts are taken from."""
+    seed: int = 0
+    """Seeds the weights and the episodes."""
+
+
+def new_model(spec: NewModelSpec, out: Path) -> Path:
+    """Make the model and write it to `out`; nothing is left there if it fails.
+
+    Raises:
+        ValueError: `out` exists, sizes do not fit, or an environment has no oracle.
+    """
+    if out.exists():
+        raise ValueError(f"{out} exists; choose another folder or remove it first")
+    if spec.num_heads % spec.num_kv_heads:
+        raise ValueError(f"num_heads {spec.num_heads} is no multiple of num_kv_heads {spec.num_kv_heads}")
+    tokenizer = train_tokenizer(environment_texts(spec), spec.vocab_size)
+    torch.manual_seed(spec.seed)
+    model = Qwen3ForCausalLM(_config(spec, tokenizer))
+    share_embeddings_of_variants(model, tokenizer)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(prefix=".new-model-", dir=out.parent))
+    try:
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+        os.replace(temporary, out)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return out
+
+
+def environment_texts(spec: NewModelSpec) -> Iterator[str]:
+    """Prompts, observations and actions of oracle episodes."""
+    for env_id in spec.env_ids:
+        env = gymnasium.make(env_id, disable_env_checker=True)
+        base = env.unwrapped
+        if not isinstance(base, AgentEnv):
+            raise ValueError(f"{env_id} is no environment of text tasks; `molt-envs list` names those")
+        yield base.card.system_prompt
+        for number in range(spec.num_episodes):
+            observation, info = env.reset(seed=spec.seed + number, options={"split": "train"})
+            policy = base.oracle(seed=number)
+            if policy is None:
+                raise ValueError(f"{env_id} has no oracle; a tokenizer is made from its episodes")
+            done = False
+            while not done:
+                yield f"user\n{observation}"
+                action = policy.act(observation, info)
+                yield f"assistant\n{action}"
+                observation, _, terminated, truncated, info = env.step(action)
+                done = terminated or truncated
+        env.close()
+
+
+def share_embeddings_of_variants(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    """Let ` Blue`, `Blue` and ` blue` begin as `blue` plus a mark for the blank and one for the capital.
+
+    A small model then finds a word of the instruction on a page, and copies it, before it has seen each variant.
+    """
+    embeddings_VD = model.get_input_embeddings().weight
+    vocab = tokenizer.get_vocab()
+    texts = {token: str(tokenizer.backend_tokenizer.decoder.decode([token])) for token in vocab}
+    first: dict[str, int] = {}
+    for token, index in sorted(vocab.items(), key=lambda item: item[1]):
+        first.setdefault(texts[token].strip().lower(), index)
+    blank_D, capital_D = torch.randn(2, embeddings_VD.shape[1]) * model.config.initializer_range / 2
+    with torch.no_grad():
+        originals_VD = embeddings_VD.clone()
+        for token, index in vocab.items():
+            text = texts[token]
+            word = text.strip()
+            if len(word) < 2 or not word.replace("'", "").replace("-", "").isalnum():
+                continue
+            shared_D = originals_VD[first[word.lower()]].clone()
+            shared_D += blank_D * text.startswith(" ")
+            shared_D += capital_D * (word != word.lower())
+            embeddings_VD[index] = shared_D
+
+
+def _config(spec: NewModelSpec, tokenizer: PreTrainedTokenizerFast) -> Qwen3Config:
+    return Qwen3Config(
+        vocab_size=len(tokenizer),
+        hidden_size=spec.hidden_size,
+        intermediate_size=spec.intermediate_size,
+        num_hidden_layers=spec.num_layers,
+        num_attention_heads=spec.num_heads,
+        num_key_value_heads=spec.num_kv_heads,
+        head_dim=spec.head_dim,
+        max_position_embeddings=spec.max_context_tokens,
+        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
+        tie_word_embeddings=True,
+        initializer_range=spec.initializer_std,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
