@@ -18,6 +18,7 @@ from molt_envs.errors import (
     boundary,
 )
 from molt_envs.history import Full, History, Window
+from molt_envs.policy import Policy
 from molt_envs.protocol.episode import (
     COMPLETED,
     NOT_SAMPLED,
@@ -70,6 +71,7 @@ __all__ = [
     "Message",
     "Outcome",
     "PluginWarning",
+    "Policy",
     "PolicyError",
     "ProtocolError",
     "Renderer",

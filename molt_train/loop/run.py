@@ -70,6 +70,7 @@ class _Loop:
         folder: RunFolder,
         progress: Progress,
     ) -> None:
+        self._label = "rl"
         self._config, self._actor, self._learner = config, actor, learner
         self._runner, self._folder, self._progress = runner, folder, progress
         self._reward = load_reward(config.rollout.reward)
@@ -125,7 +126,10 @@ class _Loop:
         result, episodes = await evaluate(
             self._runner, config.env.id, task_ids, sampling, config.eval.seed, lambda _: self._progress.advance()
         )
-        self._folder.record_evaluation(self._step, config.eval.temperature, evaluation_metrics(result, episodes), episodes)
+        values = evaluation_metrics(result, episodes)
+        self._folder.record_evaluation(
+            self._step, self._label, config.eval.temperature, values, episodes, self._actor
+        )
 
     def _checkpoint(self) -> None:
         every = self._config.run.checkpoint_every

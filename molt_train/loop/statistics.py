@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from molt_envs import Episode
+from molt_train.loop.evaluate import Evaluation
 from molt_train.metrics import OUTCOMES
 from molt_train.rewards import Graded
 
@@ -58,3 +60,22 @@ def _flat_group_share(graded: Sequence[Graded]) -> float:
         if item.reward is not None:
             groups[item.episode.group_id].append(item.reward)
     return sum(len(set(rewards)) == 1 for rewards in groups.values()) / len(groups) if groups else 0.0
+
+
+def evaluation_metrics(result: Evaluation, episodes: Sequence[Episode]) -> dict[str, float]:
+    """An evaluation's values by metric name."""
+    resolved = [episode for episode in episodes if episode.outcome != "unresolved"]
+    rewards = [episode.reward for episode in resolved if episode.reward is not None]
+    values: dict[str, float] = {
+        "eval_num_episodes": result.num_episodes,
+        "eval_num_success": sum(bool(episode.success) for episode in resolved),
+        **{f"eval_num_{name}": result.outcomes.get(name, 0) for name in OUTCOMES},
+    }
+    if resolved:
+        values["eval_success_rate"] = result.success_rate
+        values["eval_score_mean"] = result.score_mean
+        values["eval_turns_mean"] = result.turns_mean
+        values["eval_action_tokens_mean"] = sum(e.num_action_tokens for e in resolved) / len(resolved)
+    if rewards:
+        values["eval_reward_mean"] = math.fsum(rewards) / len(rewards)
+    return values

@@ -1,0 +1,129 @@
+"""Supervised fine-tuning on an oracle's episodes: the same ids, masks and micro-batches as reinforcement learning.
+
+In: a configuration. Out: `run.dir/sft/` with metrics and the warmed-up model in `model/`.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from molt_envs import Episode
+from molt_train.config import Config
+from molt_train.data.packing import make_micro_batches
+from molt_train.data.samples import demonstration_samples
+from molt_train.data.tasks import TaskSampler
+from molt_train.demonstrations import demonstrate
+from molt_train.loop.actor import Actor, build_actor
+from molt_train.model.export import export_model
+from molt_train.model.optimizer import build_adamw, learning_rate, set_learning_rate
+from molt_train.model.score import score_tokens
+from molt_train.monitor.progress import Progress
+from molt_train.monitor.run_data import SFT_FOLDER
+from molt_train.monitor.writer import MetricsWriter
+
+_REPORT_EVERY = 10
+
+
+def train_sft(config: Config, progress: Progress) -> Path:
+    """Demonstrate, then learn from it; gives the folder `run.dir/sft`.
+
+    Raises:
+        ValueError: the environment has no oracle, or every demonstration is longer than the context.
+    """
+    folder = Path(config.run.dir) / SFT_FOLDER
+    torch.manual_seed(config.sft.seed)
+    actor = build_actor(config)
+    with MetricsWriter(folder) as writer:
+        episodes = demonstrations(config, actor, progress)
+        fit(config, actor, episodes, progress, writer)
+    export_model(actor.model, actor.tokenizer, folder / "model")
+    return folder
+
+
+def demonstrations(config: Config, actor: Actor, progress: Progress) -> list[Episode]:
+    """The oracle's episodes on the split's tasks."""
+    section = config.sft
+    sampler = TaskSampler(section.split, actor.card.splits.get(section.split, 0), section.seed)
+    task_ids = sampler.next(section.num_episodes)
+    progress.phase("demonstrations", len(task_ids))
+    env = actor.make_env()
+    try:
+        episodes = list(
+            demonstrate(
+                env, config.env.id, task_ids, section.seed, section.noise,
+                config.rollout.max_context_tokens, lambda _: progress.advance(),
+            )
+        )  # fmt: skip
+    finally:
+        env.close()
+    if not episodes:
+        raise ValueError(
+            f"all {len(task_ids)} demonstrations are longer than rollout.max_context_tokens = "
+            f"{config.rollout.max_context_tokens}; raise it"
+        )
+    return episodes
+
+
+def fit(
+    config: Config, actor: Actor, episodes: Sequence[Episode], progress: Progress, writer: MetricsWriter,
+    time_limit_s: float = math.inf,
+) -> int:  # fmt: skip
+    """Learn from the episodes for `sft.num_steps` optimizer steps, or until the time is up; gives the steps done."""
+    section, betas, eps = config.sft, config.optimizer.betas, config.optimizer.eps
+    optimizer = build_adamw(actor.model.parameters(), section.lr, betas, eps, section.weight_decay)
+    progress.begin("supervised warm-up", section.num_steps)
+    start = time.monotonic()
+    for step in range(section.num_steps):
+        if time.monotonic() - start > time_limit_s:
+            return step
+        begun = time.monotonic()
+        lr = learning_rate(step, section.lr, section.warmup_steps, section.num_steps, section.schedule)
+        set_learning_rate(optimizer, lr)
+        chosen = _batch(episodes, section.batch_episodes, section.seed, step)
+        loss, norm, num_tokens = _step(config, actor, optimizer, chosen)
+        if (step + 1) % _REPORT_EVERY == 0 or step + 1 == section.num_steps:
+            seconds = max(time.monotonic() - begun, 1e-9)
+            values = {
+                "sft_loss": loss, "grad_norm": norm, "lr": lr,
+                "sft_epoch": (step + 1) * section.batch_episodes / len(episodes),
+                "tokens_per_s": num_tokens / seconds, "step_s": seconds,
+            }  # fmt: skip
+            writer.write(step + 1, values)
+            progress.step(step + 1, values)
+    return section.num_steps
+
+
+def _step(
+    config: Config, actor: Actor, optimizer: torch.optim.Optimizer, episodes: Sequence[Episode]
+) -> tuple[float, float, int]:
+    """One optimizer step; gives its loss, gradient norm and number of tokens."""
+    section = config.sft
+    optimizer.zero_grad(set_to_none=True)
+    total, num_tokens = 0.0, 0
+    for batch in make_micro_batches(demonstration_samples(episodes), section.micro_batch_tokens):
+        logprobs_N, _ = score_tokens(actor.model, batch, 1.0, section.autocast == "bfloat16")
+        loss = -(batch.weights_N * logprobs_N).sum()
+        loss.backward()
+        total += float(loss.detach())
+        num_tokens += batch.num_tokens
+    norm = float(torch.nn.utils.clip_grad_norm_(actor.model.parameters(), section.clip_norm or math.inf))
+    if math.isfinite(norm):
+        optimizer.step()
+    return total, norm, num_tokens
+
+
+def _batch(episodes: Sequence[Episode], count: int, seed: int, step: int) -> list[Episode]:
+    """Batch `step` of endless shuffled passes over the episodes."""
+    chosen: list[Episode] = []
+    for place in range(step * count, (step + 1) * count):
+        epoch, position = divmod(place, len(episodes))
+        if not chosen or position == 0:
+            order = np.random.default_rng([seed, epoch]).permutation(len(episodes))
+        chosen.append(episodes[order[position]])
+    return chosen
