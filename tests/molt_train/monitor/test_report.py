@@ -15,7 +15,7 @@ from molt_train.monitor.run_data import read_run
 from molt_train.monitor.writer import MetricsWriter
 from tests.molt_train.monitor.example_run import write_example_run
 
-_VOID = {"meta", "line", "circle", "polyline", "br"}
+_VOID = {"meta", "line", "polyline"}
 
 
 class BalancedTags(HTMLParser):
