@@ -21,6 +21,7 @@ from molt_train.cli_errors import report_user_errors
 
 if TYPE_CHECKING:
     from molt_train.config import Config
+    from molt_train.monitor.samples import Decode
 
 _DEBUG = "--debug"
 
@@ -222,15 +223,7 @@ def inspect(
     """Show an episode token by token: what was shown, what was sampled, how likely, by which weights."""
     from molt_train.monitor.inspector import load_samples, print_samples
 
-    decode = None
-    if model is not None:
-        from molt_train.model.load import load_model
-
-        _, tokenizer = load_model(model)
-
-        def decode(token_ids: Sequence[int]) -> str:
-            return str(tokenizer.decode(list(token_ids), skip_special_tokens=False))
-
+    decode = None if model is None else _decoder(model)
     print_samples(Console(), load_samples(path, decode), index, table)
 
 
@@ -264,6 +257,14 @@ def _load(
         f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in shorthands if value is not None
     ]
     return load_config(recipe, [*(overrides or ()), *given, *more])
+
+
+def _decoder(model: str) -> Decode:
+    """Turns ids into text with the model's tokenizer, control tokens included."""
+    from molt_train.model.load import load_model
+
+    _, tokenizer = load_model(model)
+    return lambda token_ids: str(tokenizer.decode(list(token_ids), skip_special_tokens=False))
 
 
 def _say_where(folder: Path) -> None:
