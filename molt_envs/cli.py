@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+import unicodedata
 from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
@@ -25,9 +26,9 @@ from molt_envs.registry import entries, resolve
 app = typer.Typer(
     help=(
         "Environments for language-model agents.\n\n"
-        "`list` shows what there is, `info ID` what one environment expects and gives, `play ID` lets you act "
-        "in it by hand, `check ID` runs the conformance checks. ID is an id such as molt/WebShop-v0; molt/ may "
-        "be left out."
+        "`list` shows what there is, `info ID` what one environment expects and gives, `play ID` lets you "
+        "act in it by hand, `check ID` runs the conformance checks. ID is an id such as molt/WebShop-v0; "
+        "molt/ may be left out."
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -102,7 +103,7 @@ def check(env_id: EnvId) -> None:
 def _play(console: Console, env: gymnasium.Env[str, str], observation: str, facts: dict[str, Any]) -> None:
     total, num_steps, over = 0.0, 0, False
     while not over:
-        console.print(observation)
+        console.print(_printable(observation))
         _show_actions(console, facts)
         action = _ask(console)
         if action is None:
@@ -111,7 +112,7 @@ def _play(console: Console, env: gymnasium.Env[str, str], observation: str, fact
         total, num_steps, over = total + float(reward), num_steps + 1, terminated or truncated
         console.print(f"reward {float(reward):g}\n", style="dim")
     else:
-        console.print(observation)
+        console.print(_printable(observation))
     ending = "over" if over else "left"
     solved = "solved" if facts.get("success") else "not solved"
     console.print(
@@ -125,7 +126,17 @@ def _show_actions(console: Console, facts: dict[str, Any]) -> None:
     if actions:
         more = len(actions) - NUM_SHOWN_ACTIONS
         shown = "   ".join(actions[:NUM_SHOWN_ACTIONS]) + (f"   … and {more} more" if more > 0 else "")
-        console.print(f"you can: {shown}", style="cyan")
+        console.print(f"you can: {_printable(shown)}", style="cyan")
+
+
+def _printable(text: str) -> str:
+    """The text with control characters and surrogates written as escapes, so that no terminal obeys them."""
+    return "".join(
+        char.encode("unicode_escape").decode("ascii")
+        if char not in "\n\t" and unicodedata.category(char) in ("Cc", "Cs")
+        else char
+        for char in text
+    )
 
 
 def _ask(console: Console) -> str | None:

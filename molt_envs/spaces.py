@@ -6,8 +6,9 @@ where `gymnasium.spaces.Text` would give zeros.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from ctypes import c_char
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from gymnasium import Space
@@ -68,6 +69,43 @@ class UnicodeText(Space[str]):
         return f"UnicodeText({self.max_length})"
 
 
+class SharedTexts(Sequence[str]):
+    """The texts that lie in shared memory now, one per environment; `copy.deepcopy` gives them as a tuple.
+
+    Gymnasium reads the memory once and copies what it got after every step, so this must be a live view.
+    """
+
+    def __init__(self, shared_memory: Any, num_texts: int, slot_bytes: int) -> None:
+        self._buffer = memoryview(shared_memory.get_obj()).cast("B")
+        self._num_texts = num_texts
+        self._slot_bytes = slot_bytes
+
+    def __len__(self) -> int:
+        return self._num_texts
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, index: int | slice) -> str | tuple[str, ...]:
+        if isinstance(index, slice):
+            return tuple(self[place] for place in range(*index.indices(self._num_texts)))
+        start = range(self._num_texts)[index] * self._slot_bytes
+        text_start = start + _LENGTH_BYTES
+        num_bytes = int.from_bytes(self._buffer[start:text_start], "little")
+        return bytes(self._buffer[text_start : text_start + num_bytes]).decode("utf-8", "surrogatepass")
+
+    def __eq__(self, other: object) -> bool:
+        mine = tuple(self)
+        return mine == (tuple(other) if isinstance(other, SharedTexts) else other)
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+        return tuple(self)
+
+
 def _slot_bytes(space: UnicodeText) -> int:
     return _LENGTH_BYTES + space.max_length * _BYTES_PER_CHARACTER
 
@@ -90,12 +128,6 @@ def _write(space: UnicodeText, index: int, value: str, shared_memory: Any) -> No
     buffer[start + _LENGTH_BYTES : start + _LENGTH_BYTES + len(data)] = data
 
 
-@read_from_shared_memory.register(UnicodeText)
-def _read(space: UnicodeText, shared_memory: Any, n: int = 1) -> tuple[str, ...]:
-    buffer = memoryview(shared_memory.get_obj()).cast("B")
-    texts: list[str] = []
-    for start in range(0, n * _slot_bytes(space), _slot_bytes(space)):
-        length = int.from_bytes(buffer[start : start + _LENGTH_BYTES], "little")
-        data = bytes(buffer[start + _LENGTH_BYTES : start + _LENGTH_BYTES + length])
-        texts.append(data.decode("utf-8", "surrogatepass"))
-    return tuple(texts)
+@read_from_shared_memory.register(UnicodeText)  # pyright: ignore[reportArgumentType]
+def _read(space: UnicodeText, shared_memory: Any, n: int = 1) -> SharedTexts:
+    return SharedTexts(shared_memory, n, _slot_bytes(space))
