@@ -100,7 +100,6 @@ _SFT = _metrics(
     "metrics",
     [
         ("sft_loss", "nat", "mean cross-entropy per action token of the demonstrations"),
-        ("sft_token_accuracy", "1", "share of action tokens that are the policy's most likely ones"),
         ("sft_epoch", "epochs", "passes over the demonstrations, with a fraction"),
     ],
 )
@@ -117,6 +116,7 @@ _EVAL = _metrics(
         ),
         ("eval_reward_mean", "reward", "mean sum of the environment's rewards"),
         ("eval_num_episodes", "episodes", "asked for"),
+        ("eval_num_success", "episodes", "that solved their task"),
         ("eval_num_resolved", "episodes", "that count: all but the unresolved"),
         *(
             (f"eval_num_{name}", "episodes", f"that {meaning.split(';')[0]}")
@@ -124,7 +124,6 @@ _EVAL = _metrics(
         ),
         ("eval_turns_mean", "turns", "mean turns of an episode"),
         ("eval_action_tokens_mean", "tokens", "mean sampled tokens of an episode"),
-        ("eval_entropy", "nat", "mean entropy of the policy at action tokens"),
     ],
 )
 _TIMING = _metrics(
@@ -133,8 +132,7 @@ _TIMING = _metrics(
         ("elapsed_s", "s", "since the process began this run"),
         ("step_s", "s", "the whole step"),
         ("rollout_s", "s", "sampling episodes"),
-        ("pack_s", "s", "advantages and packing"),
-        ("update_s", "s", "forward and backward passes, optimizer"),
+        ("update_s", "s", "advantages, packing, forward and backward passes, optimizer"),
         ("eval_s", "s", "evaluation"),
         ("checkpoint_s", "s", "writing a checkpoint"),
         ("tokens_per_s", "tokens/s", "trained tokens, prompts included, per second of the step"),

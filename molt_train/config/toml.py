@@ -9,7 +9,7 @@ import json
 
 from pydantic import BaseModel
 
-from molt_train.config.base import OFF
+from molt_train.config.base import OFF, ConfigError
 from molt_train.config.config import Config
 from molt_train.config.explain import bounds
 
@@ -47,7 +47,7 @@ def _value(value: object) -> str:
         case dict():
             return "{ " + ", ".join(f"{_string(str(k))} = {_value(v)}" for k, v in value.items()) + " }"
         case _:
-            raise TypeError(f"{value!r} has no TOML form; it must be a plain value, list or table")
+            raise ConfigError(f"{value!r} has no TOML form; it must be a plain value, list or table")
 
 
 def _string(text: str) -> str:

@@ -69,10 +69,12 @@ def evaluation_metrics(result: Evaluation, episodes: Sequence[Episode]) -> dict[
     values: dict[str, float] = {
         "eval_num_episodes": result.num_episodes,
         "eval_num_success": sum(bool(episode.success) for episode in resolved),
+        "eval_num_resolved": result.num_resolved,
         **{f"eval_num_{name}": result.outcomes.get(name, 0) for name in OUTCOMES},
     }
     if resolved:
         values["eval_success_rate"] = result.success_rate
+        values["eval_success_low"], values["eval_success_high"] = result.success_interval
         values["eval_score_mean"] = result.score_mean
         values["eval_turns_mean"] = result.turns_mean
         values["eval_action_tokens_mean"] = sum(e.num_action_tokens for e in resolved) / len(resolved)

@@ -21,11 +21,10 @@ MAIN = (
     "clip_share",
     "logprob_gap_mean",
     "sft_loss",
-    "sft_token_accuracy",
     "tokens_per_s",
 )
 """Drawn at once; all others are folded away."""
-_PERCENT = ("success_rate", "zero_advantage_group_share", "clip_share", "sft_token_accuracy")
+_PERCENT = ("success_rate", "zero_advantage_group_share", "clip_share")
 _OMITTED = ("policy_version", "num_optimizer_steps", "elapsed_s")
 
 

@@ -8,7 +8,6 @@ from molt_train.metrics import OUTCOMES
 
 _STEP_PARTS: tuple[tuple[str, str, str], ...] = (
     ("sft_loss", "loss", "{:.4f}"),
-    ("sft_token_accuracy", "accuracy", "{:.1%}"),
     ("reward_mean", "reward", "{:.3f}"),
     ("success_rate", "success", "{:.1%}"),
     ("score_mean", "score", "{:.3f}"),

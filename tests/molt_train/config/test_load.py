@@ -55,6 +55,11 @@ def test_the_printed_configuration_reads_back_equal() -> None:
         assert parse_config(tomllib.loads(config_to_toml(config, comments))) == config
 
 
+def test_a_value_without_a_toml_form_is_named() -> None:
+    with pytest.raises(ConfigError, match="must be a plain value"):
+        config_to_toml(load_config("webshop", ["env.kwargs.day=2020-01-01"]))
+
+
 def test_a_path_is_read_as_a_file(tmp_path: Path) -> None:
     recipe = tmp_path / "mine.toml"
     recipe.write_text('[model]\npath = "m"\n[env]\nid = "molt/WebShop-v0"\n')

@@ -100,7 +100,7 @@ def write_example_run(run_dir: Path, num_steps: int = 30) -> Path:
                     writer.write_eval(step, "rl", temperature, eval_values(rate))
     with MetricsWriter(run_dir / "sft") as writer:
         for step in range(1, 41):
-            writer.write(step, {"sft_loss": 2 / step, "sft_token_accuracy": 1 - 1 / (step + 1)})
+            writer.write(step, {"sft_loss": 2 / step, "sft_epoch": step / 10})
     for step in (0, num_steps):
         samples = [
             make_sample(step, "rl", example_episode(task, success=step > 0), decode) for task in (7, 8)
