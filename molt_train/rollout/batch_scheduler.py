@@ -1,6 +1,6 @@
 """Decides which turns run together: seats wait for slots, turns join the running batch, a thread computes.
 
-In: turns of open seats, on the event loop. Out: each turn's future resolved. See `TransformersEngine` for the rules.
+In: turns of open seats, on the event loop. Out: their futures resolved. `TransformersEngine` has the rules.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Seat:
 
 
 class BatchScheduler:
-    """Runs on one event loop at a time; all methods but `_burst` and what it calls belong to the loop's thread."""
+    """Runs on one event loop at a time; all but `_burst` and what it calls belongs to the loop's thread."""
 
     def __init__(
         self,
@@ -106,7 +106,7 @@ class BatchScheduler:
         return seat.future
 
     def withdraw(self, seat: Seat, reason: str) -> None:
-        """Nobody waits for the seat's turn any more: it leaves the queue now, or the batch at its next step."""
+        """Nobody waits for the turn any more: it leaves the queue now, or the batch at its next step."""
         if seat.turn is None:
             return
         if seat.future is not None and not seat.future.done():
@@ -188,7 +188,7 @@ class BatchScheduler:
         self._count_waiting()
 
     def _burst(self, loop: asyncio.AbstractEventLoop, admitted: list[Seat], num_holders: int) -> None:
-        """Thread: pre-fill, then decode until turns may join; at least one step, so that each burst gets on."""
+        """Thread: pre-fill, then decode until turns may join; one step at least, so that all get on."""
         with self._decoder.computing():
             if admitted:
                 self._decoder.prefill(_turns(admitted), self.policy_version)

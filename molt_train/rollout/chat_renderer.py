@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerBase
 from molt_envs import Message, ToolCall, ToolSchema, parse_call
 from molt_train.rollout.template_probe import probe_template
 
-_REASONING = re.compile(r"\A\s*<think>(.*?)</think>\s*", re.DOTALL)
+_REASONING = re.compile(r"\A\s*(?:<think>)?(.*?)</think>\s*", re.DOTALL)
 _CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 _CONTENT_SLOT = "\ue000{}\ue001"
 _SLOT = re.compile("\ue000(\\d+)\ue001")
@@ -42,14 +42,9 @@ class ChatRenderer:
                 f"{self._name} has no chat template, so a conversation cannot be rendered; use an instruct model, "
                 "or put a chat_template.jinja beside its tokenizer"
             )
-        self._end = probe_template(self._render, self._name)
-        self._end_ids = self._text_ids(self._end)
-        if len(self._end_ids) != 1:
-            raise ValueError(
-                f"the template of {self._name} ends a turn with {self._end!r}, which is {len(self._end_ids)} tokens of "
-                "its tokenizer; a turn's end must be one token that the policy can sample"
-            )
         self._specials = _special_pattern(tokenizer)
+        self._shape = probe_template(self._render, self._specials, self._name)
+        self._end_ids = self._text_ids(self._shape.end)
         digest = hashlib.blake2b(json.dumps([tokenizer.chat_template, sorted(tokenizer.get_vocab().items())]).encode())
         self.renderer_id = f"chat-v1/{digest.hexdigest()[:16]}"
         eos = tokenizer.eos_token_id
@@ -68,23 +63,33 @@ class ChatRenderer:
         tools: Sequence[ToolSchema] = (),
     ) -> list[int] | None:
         """See `Renderer.extend`; None when the template changes what it wrote before."""
-        known = list(messages[:-1])
-        answer = self._marked(messages[-1])
+        known, answer = messages[:-1], messages[-1]
         before = self._render(known, tools, generate=True)
-        closed = self._render([*known, answer], tools, generate=False)
-        if not closed.startswith(before):
-            return None
-        head = closed[: closed.rindex(self._end)]
 
         def tail(shown: Sequence[Message]) -> str | None:
             text = self._render([*known, answer, *shown], tools, generate=True)
-            return text[len(head) :] if text.startswith(head) else None
+            return self._after_answer(text, before, answer)
 
         if tail(new_messages) is None:
             return None
         ids = self._safe_ids(new_messages, lambda shown: tail(shown) or "")
-        assert ids[0] == self._end_ids[0], "a turn's continuation begins with its end"
         return ids[1:] if sampled_ids and sampled_ids[-1] in self.stop_ids else ids
+
+    def _after_answer(self, text: str, before: str, answer: Message) -> str | None:
+        """What stands in `text` from the end of the answer on; None when prompt or answer are not as they were."""
+        if not text.startswith(before) or self._shape.end not in text[len(before) :]:
+            return None
+        end = text.index(self._shape.end, len(before))
+        if not _squeezed(text[len(before) : end]).startswith(_squeezed(self._spoken(answer))):
+            return None
+        return text[end:]
+
+    def _spoken(self, message: Message) -> str:
+        """Reasoning and text as the policy writes them after the generation prompt."""
+        if message.reasoning is None and not self._shape.opens_thinking:
+            return message.text
+        opening = "" if self._shape.opens_thinking else "<think>\n"
+        return f"{opening}{message.reasoning or ''}\n</think>\n\n{message.text}"
 
     def parse(self, token_ids: Sequence[int]) -> Message:
         """See `Renderer.parse`: `<think>` and `<tool_call>` blocks are taken out, what is malformed stays text."""
@@ -94,7 +99,7 @@ class ChatRenderer:
         text = str(self._tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False))
         reasoning: str | None = None
         if match := _REASONING.match(text):
-            reasoning, text = match.group(1).strip(), text[match.end() :]
+            reasoning, text = match.group(1).strip() or None, text[match.end() :]
         calls: list[ToolCall] = []
 
         def take(match: re.Match[str]) -> str:
@@ -109,16 +114,11 @@ class ChatRenderer:
 
     def write(self, message: Message) -> list[int]:
         """See `Renderer.write`."""
-        parts = [f"<think>\n{message.reasoning}\n</think>\n\n"] if message.reasoning is not None else []
-        parts.append(message.text)
+        parts = [self._spoken(message)]
         for call in message.tool_calls:
             body = json.dumps({"name": call.name, "arguments": dict(call.arguments)})
             parts.append(f"\n<tool_call>\n{body}\n</tool_call>")
         return [*self._content_ids("".join(parts)), *self._end_ids]
-
-    def _marked(self, message: Message) -> Message:
-        """The assistant's message with a text that no template trims, so that its end can be found again."""
-        return Message("assistant", message.text.strip() or "-", message.reasoning, message.tool_calls)
 
     def _safe_ids(self, messages: Sequence[Message], render: Any) -> list[int]:
         """Ids of `render(messages)`; texts that name a control token are encoded apart, so that they cannot forge one."""
@@ -152,6 +152,10 @@ class ChatRenderer:
     def _content_ids(self, text: str) -> list[int]:
         """Ids of somebody's text, in which control tokens are only their names."""
         return list(self._tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"])
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
 
 
 def _special_pattern(tokenizer: PreTrainedTokenizerBase) -> re.Pattern[str]:

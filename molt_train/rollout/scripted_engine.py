@@ -1,4 +1,4 @@
-"""An engine that says what a function tells it: for tests of the loop, and to play oracles through the token path.
+"""An engine that says what a function tells it: for tests of the loop, and for oracles on the token path.
 
 In: prompts. Out: the function's ids, cut like a model's would be. No torch, no waiting.
 """
@@ -55,16 +55,14 @@ class ScriptedEngine:
         room = self._max_context_tokens - len(prompt_ids)
         if room < 1:
             raise PromptTooLong(
-                f"a prompt of {len(prompt_ids)} tokens leaves no room in a context of {self._max_context_tokens}"
+                f"{len(prompt_ids)} prompt tokens leave no room in a context of {self._max_context_tokens}"
             )
         ids = list(self._script(prompt_ids, turn))
         stops = [index for index, token_id in enumerate(ids) if token_id in sampling.stop_ids]
         limit = min(sampling.max_tokens, room)
         end = stops[0] + 1 if stops else len(ids)
         if not ids or (end <= limit and not stops):
-            raise EngineError(
-                f"the script said {len(ids)} ids without a stop id in turn {turn}; end it or fill the turn"
-            )
+            raise EngineError(f"turn {turn}: the script said {len(ids)} ids, no stop id; stop or fill it")
         count = min(end, limit)
         reason = "stop" if stops and end <= limit else "length"
         return Generation(ids[:count], [self._logprob] * count, [self._policy_version] * count, reason)

@@ -1,4 +1,4 @@
-"""Runs a transformers model over a slot cache: pre-fills prompts in padded batches, decodes all rows one token on.
+"""Runs a transformers model over a slot cache: pre-fills prompts in padded batches, decodes rows together.
 
 In: `Turn`s with their slots. Out: the same turns with sampled ids appended. Synchronous; one thread calls it.
 Shapes: S slots, B rows, T new tokens a row (padded on the left), L tokens that attention sees, V ids.
@@ -31,7 +31,7 @@ class SlotDecoder:
         num_slots: rows of the cache.
         num_tokens: most tokens of a prompt and its turn.
         autocast_dtype: compute in this type by autocast; None computes in the model's own.
-        max_forward_tokens: most tokens, padding included, of one forward; longer prompts are pre-filled in pieces.
+        max_forward_tokens: most tokens of one forward, padding included; longer prompts go in pieces.
     """
 
     def __init__(
@@ -62,12 +62,13 @@ class SlotDecoder:
 
     @contextmanager
     def computing(self) -> Iterator[None]:
-        """Evaluation mode, no gradients, autocast if asked for. Casts of weights are kept only while it is open."""
+        """Evaluation mode, no gradients, autocast if asked for."""
         was_training = self._model.training
         if was_training:
             self._model.eval()
         enabled = self._autocast_dtype is not None
         try:
+            # Under inference_mode autocast keeps no casts of weights, so it never hands one to the learner.
             with (
                 torch.inference_mode(),
                 torch.autocast(self._device.type, self._autocast_dtype, enabled=enabled),
@@ -97,9 +98,9 @@ class SlotDecoder:
         if len(slots) < _SPARSE_SHARE * (high - low):
             rows, chosen = torch.tensor(slots, device=self._device), list(range(len(slots)))
         positions = self._positions_S[rows]
-        write_index = self._places_S[rows] + positions
-        self._bias_SL.view(-1)[write_index] = 0
-        self._cache.aim(write_index, rows, length)
+        places = self._places_S[rows] + positions
+        self._bias_SL.view(-1)[places] = 0
+        self._cache.aim(places[:, None], rows, length)
         bias = self._bias_SL[rows, None, None, :length]
         logits = self._forward(self._tokens_S[rows, None], positions[:, None], bias)
         if chosen != list(range(len(logits))):
@@ -144,7 +145,7 @@ class SlotDecoder:
         bias = torch.zeros(hidden_BTL.shape, dtype=self._bias_SL.dtype, device=self._device)
         bias.masked_fill_(hidden_BTL, -torch.inf)
         rows = torch.from_numpy(slots).to(self._device)
-        self._cache.aim(torch.from_numpy(places.reshape(-1)).to(self._device), rows, length)
+        self._cache.aim(torch.from_numpy(places).to(self._device), rows, length)
         logits = self._forward(torch.from_numpy(ids).to(self._device), positions_BT, bias[:, None])
         for turn, count in zip(batch, counts.tolist(), strict=True):
             turn.num_cached += count

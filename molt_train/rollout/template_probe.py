@@ -1,18 +1,21 @@
-"""Finds out, with a few trial conversations, whether a chat template can be followed token by token.
+"""Finds out, with trial conversations, whether a chat template can be followed token by token.
 
-In: a function that renders messages to text. Out: the text that ends an assistant's turn, or a refusal by name.
+In: a function that renders messages to text. Out: how the template ends and opens a turn, or a refusal by name.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from jinja2.exceptions import TemplateError
 
 from molt_envs import Message, ToolSchema
 
-_SYSTEM, _USER, _ANSWER, _NEXT, _LAST = (f"probe{name}text" for name in ("system", "user", "answer", "next", "last"))
+_SYSTEM, _USER, _ANSWER, _NEXT = (f"probe{name}text" for name in ("system", "user", "answer", "next"))
+_THINKING = re.compile(r"</?think>|\s")
 
 
 class Render(Protocol):
@@ -23,12 +26,27 @@ class Render(Protocol):
     ) -> str: ...
 
 
-def probe_template(render: Render, name: str) -> str:
-    """The text that ends an assistant's turn: what follows the answer, up to and including the first `>`-like close.
+@dataclass(frozen=True)
+class TemplateShape:
+    """What a renderer needs to know of a template."""
+
+    end: str
+    """The control token that ends an assistant's turn."""
+    opens_thinking: bool
+    """The generation prompt ends inside a `<think>` block that the policy has to close."""
+
+
+def probe_template(render: Render, specials: re.Pattern[str], name: str) -> TemplateShape:
+    """Look at how the template writes an answer at the end and in the middle of a conversation.
+
+    Args:
+        render: the template.
+        specials: matches the tokenizer's control tokens.
+        name: how errors call the template.
 
     Raises:
-        ValueError: the template refuses an ordinary conversation, writes something between its generation prompt and
-            the answer, or does not close an answer the same way whether or not the conversation goes on.
+        ValueError: the template refuses an ordinary conversation, writes anything but thinking between its generation
+            prompt and the answer, or ends a turn without a control token of its own.
     """
     opening = [Message("system", _SYSTEM), Message("user", _USER)]
     answered = [*opening, Message("assistant", _ANSWER)]
@@ -38,22 +56,23 @@ def probe_template(render: Render, name: str) -> str:
         longer = render([*answered, Message("user", _NEXT)], generate=True)
     except (TemplateError, ValueError, TypeError) as error:
         raise ValueError(f"the chat template of {name} cannot render a plain conversation: {error}") from error
-    if not closed.startswith(prompt + _ANSWER):
+    for text, parts in ((prompt, (_USER,)), (closed, (_USER, _ANSWER)), (longer, (_USER, _ANSWER, _NEXT))):
+        for part in parts:
+            if part not in text:
+                raise ValueError(f"the chat template of {name} leaves out text that it is given ({part!r})")
+    opened = prompt[prompt.rindex(_USER) :]
+    for text in (closed, longer):
+        written = text[text.index(_USER) : text.index(_ANSWER)]
+        if _THINKING.sub("", written) != _THINKING.sub("", opened):
+            raise ValueError(
+                f"the chat template of {name} writes {written[len(_USER) :]!r} before an answer, but its generation "
+                f"prompt is {opened[len(_USER) :]!r}: sampled ids cannot stand where the answer would"
+            )
+    ends = [specials.match(text, text.index(_ANSWER) + len(_ANSWER)) for text in (closed, longer)]
+    if ends[0] is None or ends[1] is None or ends[0].group() != ends[1].group():
         raise ValueError(
-            f"the chat template of {name} does not write an answer right after its generation prompt, so sampled ids "
-            f"cannot stand where it would put them (prompt ends {prompt[-40:]!r})"
+            f"the chat template of {name} has no control token that always ends an answer: it goes on with "
+            f"{closed[closed.index(_ANSWER) + len(_ANSWER) :][:30]!r} at the end of a conversation and with "
+            f"{longer[longer.index(_ANSWER) + len(_ANSWER) :][:30]!r} in the middle"
         )
-    ending = closed[len(prompt) + len(_ANSWER) :]
-    rest = longer[len(prompt) + len(_ANSWER) :] if longer.startswith(prompt + _ANSWER) else ""
-    common = _common_prefix(ending, rest).rstrip()
-    if not common:
-        raise ValueError(
-            f"the chat template of {name} closes an answer with {ending!r} at the end of a conversation and otherwise "
-            f"in the middle ({rest[:40]!r}); a turn's end must be the same"
-        )
-    return common
-
-
-def _common_prefix(left: str, right: str) -> str:
-    length = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
-    return left[:length]
+    return TemplateShape(ends[0].group(), prompt.rstrip().endswith("<think>"))

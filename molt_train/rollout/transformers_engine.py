@@ -1,6 +1,6 @@
 """The in-process engine: many episodes at once over a transformers model and a static slot cache.
 
-In: turns of open sessions, on the event loop. Out: their `Generation`s. The compute runs in one thread of its own.
+In: turns of open sessions, on the event loop. Out: their `Generation`s. One thread of its own computes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from molt_train.rollout.turn import Turn
 class TransformersEngine:
     """Implements `Engine` on a model whose weights it reads in place.
 
-    With `deterministic`, the composition of every batch is a function of the episodes, never of timing: running turns
-    decode without waiting for anybody; once at most `admission_share` of the sessions that hold a slot still decode,
-    the engine waits until each of the others has asked for its next turn or has closed. Slots go to sessions by
-    `order`, so open the sessions of a rollout before the first of them asks. Otherwise whoever waits is admitted.
+    With `deterministic`, the composition of every batch is a function of the episodes, never of timing:
+    running turns decode without waiting; once at most `admission_share` of the sessions that hold a slot
+    still decode, the engine waits until each of the others has asked for its next turn or has closed. Slots go to
+    sessions by `order`: open the first ones before any of them asks, and each later one in the loop step in
+    which another closes. Otherwise whoever waits is admitted.
 
     Args:
         model: decoder-only with full attention in every layer, loaded with `sdpa` or `eager`.
@@ -31,7 +32,7 @@ class TransformersEngine:
         max_context_tokens: most tokens of a prompt and its turn together.
         autocast_dtype: `torch.bfloat16` computes and caches in it; None takes the model's own type.
         deterministic: see above.
-        wait_timeout_s: longest wait for sessions that are away; then the batch goes on without them and counts them.
+        wait_timeout_s: longest wait for sessions that are away; then the batch goes on without them.
         turn_timeout_s: longest time from a request to its last token, queueing included.
         admission_share: waiting turns join when at most this share decodes.
         max_forward_tokens: most tokens of one forward, padding included.
@@ -133,7 +134,7 @@ class TransformersEngine:
             raise ValueError("an empty prompt; a model goes on from at least one token")
         if len(prompt_ids) >= self._max_context_tokens:
             raise PromptTooLong(
-                f"a prompt of {len(prompt_ids)} tokens leaves no room in a context of {self._max_context_tokens}"
+                f"{len(prompt_ids)} prompt tokens leave no room in a context of {self._max_context_tokens}"
             )
         for name, ids in (("prompt", prompt_ids), ("banned", sampling.banned_ids)):
             if ids and not (min(ids) >= 0 and max(ids) < self._vocab_size):
@@ -171,9 +172,7 @@ def _check_model(model: PreTrainedModel, max_context_tokens: int) -> None:
     name = type(model).__name__
     layer_types = set(config.to_dict().get("layer_types") or ["full_attention"])
     if layer_types != {"full_attention"}:
-        raise ValueError(
-            f"{name} has layers of type {sorted(layer_types)}; this engine serves full attention only"
-        )
+        raise ValueError(f"{name} has layers of type {sorted(layer_types)}; full attention is served only")
     if config._attn_implementation not in ("sdpa", "eager"):
         raise ValueError(
             f"{name} uses {config._attn_implementation}; load it with attn_implementation='sdpa'"
@@ -184,5 +183,5 @@ def _check_model(model: PreTrainedModel, max_context_tokens: int) -> None:
         )
     if max_context_tokens > config.max_position_embeddings:
         raise ValueError(
-            f"max_context_tokens is {max_context_tokens}; {name} has {config.max_position_embeddings} positions"
+            f"max_context_tokens is {max_context_tokens}; {name} has {config.max_position_embeddings}"
         )
