@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -84,6 +85,8 @@ class BatchScheduler:
         self._task: asyncio.Task[None] | None = None
         self._wake = asyncio.Event()
         self._broken: str | None = None
+        self._was_interrupted = False
+        self._done: deque[Seat] = deque()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="molt-engine")
 
     def open(self, order: int) -> Seat:
@@ -135,6 +138,11 @@ class BatchScheduler:
         self._thread.shutdown(wait=True)
 
     async def _run(self) -> None:
+        if self._was_interrupted:
+            # The loop before this one ended during a burst; its cancelled turns leave first.
+            await asyncio.get_running_loop().run_in_executor(self._thread, _nothing)
+            self._deliver()
+            self._was_interrupted = False
         while self._has_work():
             admitted = await self._next_admission()
             if admitted or self._running:
@@ -218,10 +226,12 @@ class BatchScheduler:
         self._running = [seat for seat in self._running if seat not in done]
         for turn in _turns(done):
             self._decoder.release(turn.row)
-        loop.call_soon_threadsafe(self._deliver, done)
+        self._done.extend(done)
+        loop.call_soon_threadsafe(self._deliver)
 
-    def _deliver(self, done: list[Seat]) -> None:
-        for seat in done:
+    def _deliver(self) -> None:
+        while self._done:
+            seat = self._done.popleft()
             turn, future, seat.turn, seat.future = seat.turn, seat.future, None, None
             assert turn is not None
             seat.cached_ids = turn.computed_ids()
@@ -244,13 +254,16 @@ class BatchScheduler:
         self._changed()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """The scheduler ends by itself when nothing waits; otherwise the engine is broken, and says so."""
-        error = None if task.cancelled() else task.exception()
-        if error is None and not task.cancelled():
+        """It ends by itself when nothing waits; cancelled with its loop; by an error, which stops the engine."""
+        if task.cancelled():
+            self._was_interrupted = True
+            reason = "the event loop ended in the middle of a turn"
+        elif task.exception() is not None:
+            self._broken = reason = f"{type(task.exception()).__name__}: {task.exception()}"
+        else:
             return
-        self._broken = "its scheduler was cancelled" if error is None else f"{type(error).__name__}: {error}"
         for seat in self.seats.values():
-            self.withdraw(seat, f"the engine has stopped: {self._broken}")
+            self.withdraw(seat, reason)
 
     def _assign_slots(self) -> None:
         for seat in self._in_order():
@@ -283,6 +296,10 @@ class BatchScheduler:
         waiting = [seat for seat in self.seats.values() if seat.is_waiting]
         seated = sum(seat.slot is not None for seat in waiting)
         self._num_waiting = seated + min(len(waiting) - seated, len(self._free_slots))
+
+
+def _nothing() -> None:
+    """A job whose end says that the thread is through with those before it."""
 
 
 def _turns(seats: list[Seat]) -> list[Turn]:
