@@ -121,7 +121,8 @@ def test_two_plugins_with_one_id_clash(tmp_path: Path) -> None:
         write_plugin(tmp_path, name, f"x/Maze-v0 = {name[0]}_package:Maze")
     result = run_python("import molt_envs; print(molt_envs.resolve('x/Maze-v0').entry_point)", tmp_path)
     assert result.stderr.count("PluginWarning:") == 1
-    assert "the id is taken by" in result.stderr
+    first = result.stdout.strip()
+    assert f"the id is taken by {first} of {first[0]}-envs" in result.stderr
 
 
 def test_registering_again_changes_nothing() -> None:

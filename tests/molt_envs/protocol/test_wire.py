@@ -194,6 +194,13 @@ def test_text_that_is_no_episode_is_refused(text: str) -> None:
         episode_from_json(text)
 
 
+def test_another_version_is_named_before_its_fields() -> None:
+    plain = changed("protocol_version", 2)
+    plain["a_field_of_version_2"] = plain.pop("seat")
+    with pytest.raises(ProtocolError, match="protocol version 2"):
+        episode_from_plain(plain)
+
+
 def test_a_field_that_occurs_twice_is_refused() -> None:
     text = episode_to_json(make_episode()).replace('"seat": 1', '"seat": 1, "seat": 2')
     with pytest.raises(ProtocolError, match="'seat' occurs twice"):
