@@ -1,0 +1,102 @@
+"""Policies that play the shop: one that knows the goal, a fixed script, and a random one.
+
+In: observations and admissible actions. Out: actions. What the oracle types and clicks can be read off the
+observations, so that a model can imitate it; only the choice of the product uses the goal.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from molt_envs.families.webshop.goals import Goal
+from molt_envs.families.webshop.products import Product
+
+_OPTIONS = re.compile(r" with (?:(?! with )[^,:])+: |, and (?:price lower than|[^,:]+: )")
+
+
+def instruction_of(observation: str) -> str:
+    """The instruction of a page."""
+    return observation.split("Instruction: [SEP] ", 1)[1].split(" [SEP] ", 1)[0]
+
+
+def query_of(instruction: str) -> str:
+    """The instruction without its opening, options and price: the words to search for."""
+    words = _OPTIONS.split(instruction, maxsplit=1)[0].removeprefix("Find me ")
+    return words.replace(", ", " ").replace(" with ", " ")
+
+
+class ShopOracle:
+    """Searches, finds the goal's product, chooses its options and buys it.
+
+    Args:
+        goal: of the running task.
+        product: which the goal was made from.
+        seed: fixes which clicks are left out.
+        noise: probability with which an option click is left out.
+    """
+
+    def __init__(self, goal: Goal, product: Product, seed: int = 0, noise: float = 0.0) -> None:
+        self._product = product
+        rng = random.Random(f"{seed} {goal.instruction}")
+        clicks = tuple(_option_clicks(goal, product))
+        self._plan = [click for click in clicks if rng.random() >= noise] + ["click[buy now]"]
+        self._queries = [product.title, query_of(goal.instruction)]
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """The next action."""
+        actions = info["admissible_actions"]
+        target = f"click[{self._product.asin.lower()}]"
+        if "click[buy now]" in actions:
+            return self._plan.pop(0)
+        if target in actions:
+            return target
+        if "click[next >]" in actions:
+            return "click[next >]"
+        return f"search[{self._queries.pop()}]" if self._queries else f"search[<q> {self._product.query}]"
+
+
+def _option_clicks(goal: Goal, product: Product) -> Iterator[str]:
+    """One click for each wanted option, named by its group only where the value alone is not enough."""
+    open_groups = list(product.options)
+    for wanted in goal.options:
+        group = next((group for group in open_groups if wanted in group[1]), None)
+        if group is None:
+            continue
+        open_groups.remove(group)
+        shared = sum(wanted in values for _, values in product.options) > 1
+        yield f"click[{group[0]}: {wanted}]" if shared else f"click[{wanted}]"
+
+
+class ScriptPolicy:
+    """Searches for the whole instruction and buys the first result."""
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """The next action."""
+        actions = info["admissible_actions"]
+        if "click[buy now]" in actions:
+            return "click[buy now]"
+        if "click[back to search]" not in actions:
+            return f"search[{instruction_of(observation)}]"
+        return next((click for click in actions if click.startswith("click[b0")), "click[back to search]")
+
+
+class RandomPolicy:
+    """Clicks anything, and searches for words of the instruction.
+
+    Args:
+        seed: fixes its choices.
+    """
+
+    def __init__(self, seed: int = 0) -> None:
+        self._rng = random.Random(seed)
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """The next action."""
+        actions = [action for action in info["admissible_actions"] if action.startswith("click[")]
+        if actions and self._rng.random() < 0.9:
+            return self._rng.choice(actions)
+        words = instruction_of(observation).split()
+        return f"search[{' '.join(self._rng.sample(words, min(3, len(words))))}]"
