@@ -29,7 +29,7 @@ def query_of(instruction: str) -> str:
 
 
 class ShopOracle:
-    """Searches, finds the goal's product, chooses its options and buys it.
+    """Searches, finds the goal's product, chooses its options and buys it. Clicks are written as the page shows them.
 
     Args:
         goal: of the running task.
@@ -42,19 +42,18 @@ class ShopOracle:
         self._product = product
         rng = random.Random(f"{seed} {goal.instruction}")
         clicks = tuple(_option_clicks(goal, product))
-        self._plan = [click for click in clicks if rng.random() >= noise] + ["click[buy now]"]
+        self._plan = [click for click in clicks if rng.random() >= noise] + ["click[Buy Now]"]
         self._queries = [product.title, query_of(goal.instruction)]
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """The next action."""
         actions = info["admissible_actions"]
-        target = f"click[{self._product.asin.lower()}]"
         if "click[buy now]" in actions:
             return self._plan.pop(0)
-        if target in actions:
-            return target
+        if f"click[{self._product.asin.lower()}]" in actions:
+            return f"click[{self._product.asin}]"
         if "click[next >]" in actions:
-            return "click[next >]"
+            return "click[Next >]"
         return f"search[{self._queries.pop()}]" if self._queries else f"search[<q> {self._product.query}]"
 
 
