@@ -183,8 +183,9 @@ def _from_list(values: Sequence[object], dtype: np.dtype[Any], path: str) -> NDA
         if not isinstance(value, wanted) or (dtype.kind != "b" and isinstance(value, bool)):
             raise ProtocolError(f"field {path}[{index}] is {_kind(value)}, which is not a {dtype} number")
     try:
-        return np.array(values, dtype=dtype)
-    except OverflowError as error:
+        with np.errstate(over="raise"):
+            return np.array(values, dtype=dtype)
+    except (OverflowError, FloatingPointError) as error:
         raise ProtocolError(f"field {path} has a number that {dtype} cannot hold") from error
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import gymnasium
@@ -128,6 +129,8 @@ def test_text_in_a_dict_space_is_the_same_in_sync_and_async() -> None:
 def test_a_text_that_is_too_long_fails_loudly() -> None:
     env = AsyncVectorEnv([DictEnv])
     env.reset(seed=1)
-    with pytest.warns(UserWarning, match="Worker-0"), pytest.raises(ValueError, match="exceeds max_length"):
-        env.step(("😀" * 101,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # Gymnasium repeats the worker's error as warnings
+        with pytest.raises(ValueError, match="exceeds max_length"):
+            env.step(("😀" * 101,))
     env.close(terminate=True)

@@ -87,6 +87,11 @@ def test_an_unscored_turn_is_not_counted_as_zero() -> None:
     assert make_episode(segments=(unscored,)).reward is None
 
 
+def test_a_turn_scored_zero_is_scored() -> None:
+    zero = replace(plain_segment(), rewards=(0.0, None))
+    assert make_episode(segments=(zero,)).reward == 0.0
+
+
 def test_an_unresolved_episode_has_no_reward() -> None:
     episode = make_episode(outcome="unresolved", score=None, success=None, segments=(full_segment(),))
     assert episode.reward is None

@@ -142,6 +142,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("segments.0.action_ranges", [[3, 5], [6]], r"field segments\[0\].action_ranges\[1\]"),
         ("segments.0.token_ids", [1, 2.0], r"field segments\[0\].token_ids\[1\] is of type float"),
         ("segments.0.token_ids", [2**31], r"field segments\[0\].token_ids has a number"),
+        ("segments.0.logprobs", [-1e300], r"field segments\[0\].logprobs has a number"),
         ("segments.0.token_ids", "abc", r"field segments\[0\].token_ids is of type str, not an array"),
         ("segments.0.logprobs.dtype", "<f8", r"field segments\[0\].logprobs has dtype '<f8', not '<f4'"),
         ("segments.0.logprobs.dtype", "|O", r"field segments\[0\].logprobs has dtype '\|O'"),
@@ -192,6 +193,20 @@ def test_bytes_that_are_no_episode_are_refused(data: bytes) -> None:
 def test_text_that_is_no_episode_is_refused(text: str) -> None:
     with pytest.raises(ProtocolError):
         episode_from_json(text)
+
+
+def test_damaged_bytes_are_an_episode_or_a_protocol_error() -> None:
+    data, rng = episode_to_msgpack(make_episode()), np.random.default_rng(0)
+    num_refused = 0
+    for _ in range(2000):
+        damaged = bytearray(data)
+        for place in rng.integers(len(data), size=2):
+            damaged[place] = int(rng.integers(256))
+        try:
+            episode_from_msgpack(bytes(damaged))
+        except ProtocolError:
+            num_refused += 1
+    assert num_refused > 1000
 
 
 def test_another_version_is_named_before_its_fields() -> None:
