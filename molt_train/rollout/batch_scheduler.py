@@ -254,7 +254,7 @@ class BatchScheduler:
         self._changed()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """It ends by itself when nothing waits; cancelled with its loop; by an error, which stops the engine."""
+        """By itself when nothing waits, cancelled with its loop, or by an error that stops the engine."""
         if task.cancelled():
             self._was_interrupted = True
             reason = "the event loop ended in the middle of a turn"

@@ -40,7 +40,7 @@ class SlotDecoder:
         num_slots: int,
         num_tokens: int,
         autocast_dtype: torch.dtype | None = None,
-        max_forward_tokens: int = 4096,
+        max_forward_tokens: int = 2048,
     ) -> None:
         self._model = model
         self._device = model.device

@@ -22,9 +22,9 @@ class TransformersEngine:
 
     With `deterministic`, the composition of every batch is a function of the episodes, never of timing:
     running turns decode without waiting; once at most `admission_share` of the sessions that hold a slot
-    still decode, the engine waits until each of the others has asked for its next turn or has closed. Slots go to
-    sessions by `order`: open the first ones before any of them asks, and each later one in the loop step in
-    which another closes. Otherwise whoever waits is admitted.
+    still decode, the engine waits until each of the others has asked for its next turn or has closed. Slots
+    go to sessions by `order`: open the first ones before any of them asks, and each later one in the loop
+    step in which another closes. Otherwise whoever waits is admitted.
 
     Args:
         model: decoder-only with full attention in every layer, loaded with `sdpa` or `eager`.
@@ -50,7 +50,7 @@ class TransformersEngine:
         wait_timeout_s: float = 120.0,
         turn_timeout_s: float = 1800.0,
         admission_share: float = 0.5,
-        max_forward_tokens: int = 4096,
+        max_forward_tokens: int = 2048,
         policy_version: int = 0,
     ) -> None:
         _check_model(model, max_context_tokens)
@@ -169,19 +169,25 @@ class TransformersSession:
 def _check_model(model: PreTrainedModel, max_context_tokens: int) -> None:
     """Refuse by name what the slot cache would compute wrongly."""
     config = model.config.get_text_config()
+    values = config.to_dict()
     name = type(model).__name__
-    layer_types = set(config.to_dict().get("layer_types") or ["full_attention"])
-    if layer_types != {"full_attention"}:
-        raise ValueError(f"{name} has layers of type {sorted(layer_types)}; full attention is served only")
+    window = values.get("sliding_window")
+    default = "full_attention" if window is None else "sliding_attention"
+    layer_types = set(values.get("layer_types") or [default]) - {"full_attention"}
+    if window is not None and window >= max_context_tokens:
+        layer_types -= {"sliding_attention"}
+    if layer_types or values.get("is_encoder_decoder"):
+        kind = ", ".join(sorted(layer_types)) or "encoder and decoder"
+        raise ValueError(f"{name} has layers of type {kind}; this engine serves full attention only")
+    rope_type = (values.get("rope_parameters") or {}).get("rope_type")
+    if rope_type in ("dynamic", "longrope"):
+        raise ValueError(f"{name} has {rope_type} positions, which change with the length of the batch")
     if config._attn_implementation not in ("sdpa", "eager"):
         raise ValueError(
             f"{name} uses {config._attn_implementation}; load it with attn_implementation='sdpa'"
         )
     if max_context_tokens < 2:
-        raise ValueError(
-            f"max_context_tokens is {max_context_tokens}; it holds a prompt and a token, at least 2"
-        )
-    if max_context_tokens > config.max_position_embeddings:
-        raise ValueError(
-            f"max_context_tokens is {max_context_tokens}; {name} has {config.max_position_embeddings}"
-        )
+        raise ValueError(f"max_context_tokens is {max_context_tokens}; a prompt and a token need 2")
+    most = config.max_position_embeddings
+    if max_context_tokens > most:
+        raise ValueError(f"max_context_tokens is {max_context_tokens}; {name} has {most}")

@@ -275,12 +275,26 @@ def test_autocast_is_close_and_leaves_training_mode_and_gradients_alone() -> Non
     assert all(parameter.grad is not None for parameter in model.parameters())
 
 
-def test_models_that_the_cache_would_compute_wrongly_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"layer_types": ["full_attention", "sliding_attention"], "sliding_window": 8}, "sliding_attention"),
+        ({"layer_types": ["full_attention", "linear_attention"]}, "linear_attention"),
+        (
+            {"rope_parameters": {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2.0}},
+            "dynamic positions",
+        ),
+        ({"_attn_implementation": "flex_attention"}, "attn_implementation='sdpa'"),
+        ({"max_position_embeddings": 99}, "max_context_tokens is 100; Qwen3ForCausalLM has 99"),
+    ],
+)
+def test_models_that_the_cache_would_compute_wrongly_are_refused(
+    changes: dict[str, object], message: str
+) -> None:
     model = tiny_model()
-    with pytest.raises(ValueError, match="max_context_tokens is 257; Qwen3ForCausalLM has 256"):
-        TransformersEngine(model, num_slots=1, max_context_tokens=257)
-    model.config.layer_types = ["full_attention", "sliding_attention"]
-    with pytest.raises(ValueError, match="sliding_attention"):
+    for name, value in changes.items():
+        setattr(model.config, name, value)
+    with pytest.raises(ValueError, match=message):
         TransformersEngine(model, num_slots=1, max_context_tokens=100)
 
 
