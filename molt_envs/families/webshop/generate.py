@@ -1,7 +1,7 @@
 """Builds the shipped catalogue from word tables: `python -m molt_envs.families.webshop.generate`.
 
-In: `data/words.json` and a seed. Out: `products.json`, `attributes.json` and `human.json` in WebShop's format, the same
-bytes each time. Within a type no product has all attributes that another one's instruction names.
+In: `data/words.json` and a seed. Out: `products.json`, `attributes.json` and `human.json` in WebShop's
+format, the same bytes each time. Within a type no product has all attributes that another one's instruction names.
 """
 
 from __future__ import annotations

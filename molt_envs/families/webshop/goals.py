@@ -1,7 +1,7 @@
 """What is to be bought: instructions as numbered goals, and their splits.
 
-In: a catalogue. Out: goals by split and index, made on demand; prices are drawn by seed, so a goal is the same in
-every process.
+In: a catalogue. Out: goals by split and index, made on demand; prices are drawn by seed, so a goal is the
+same in every process.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class GoalSet:
     def __init__(self, catalogue: Catalogue, kind: GoalKind) -> None:
         self._catalogue = catalogue
         self._kind: GoalKind = kind
-        counts = catalogue.num_humans if kind == "human" else catalogue.num_combinations
+        counts = catalogue.num_human if kind == "human" else catalogue.num_synthetic
         self._starts = np.concatenate([[0], np.cumsum(counts)])
         if not len(self):
             raise DataError(f"the catalogue holds no {kind} instruction; choose other goals or add its file")
@@ -77,13 +77,11 @@ class GoalSet:
         chosen = _combination(product, position)
         options = ", and ".join(f"{name}: {value}" for name, value in chosen)
         text = f"{product.instruction}{' with ' if options else ''}{options}{price}"
-        return Goal(
-            row, text, product.instruction_attributes, tuple(value for _, value in chosen), price_upper
-        )
+        return Goal(row, text, product.wanted, tuple(value for _, value in chosen), price_upper)
 
     @cached_property
     def splits(self) -> dict[str, np.ndarray]:
-        """Split to numbers of its goals, shuffled as in the original; no two share instruction and options."""
+        """Split to numbers of its goals, shuffled as in the original; none share instruction and options."""
         order = list(range(len(self)))
         random.Random(SPLIT_SEED).shuffle(order)
         keys_G = np.fromiter(self._keys(), np.uint64, len(self))
@@ -97,12 +95,12 @@ class GoalSet:
 
     def _keys(self) -> Iterator[int]:
         """Of each goal, a hash of its instruction without the price, and of its options."""
-        for row in range(len(self._catalogue)):
+        for row in range(len(self._catalogue.rows)):
             product = self._catalogue.product(row)
             if self._kind == "human":
                 for human in product.humans:
                     yield _key(human.text, human.options)
-            elif product.instruction is not None:
+            elif product.instruction:
                 groups = [values for _, values in sorted(product.options)]
                 for values in itertools.product(*groups):
                     yield _key(product.instruction, values)

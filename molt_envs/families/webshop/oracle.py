@@ -16,6 +16,8 @@ from molt_envs.families.webshop.products import Product
 
 _OPTIONS = re.compile(r" with (?:(?! with )[^,:])+: |, and (?:price lower than|[^,:]+: )")
 
+_CONTROLS = ("click[back to search]", "click[< prev]", "click[next >]")
+
 
 def instruction_of(observation: str) -> str:
     """The instruction of a page."""
@@ -29,7 +31,9 @@ def query_of(instruction: str) -> str:
 
 
 class ShopOracle:
-    """Searches, finds the goal's product, chooses its options and buys it. Clicks are written as the page shows them.
+    """Searches, finds the goal's product, chooses its options and buys it.
+
+    Clicks are written as the page shows them.
 
     Args:
         goal: of the running task.
@@ -79,7 +83,7 @@ class ScriptPolicy:
             return "click[buy now]"
         if "click[back to search]" not in actions:
             return f"search[{instruction_of(observation)}]"
-        return next((click for click in actions if click.startswith("click[b0")), "click[back to search]")
+        return next((click for click in actions if click not in _CONTROLS), "click[back to search]")
 
 
 class RandomPolicy:

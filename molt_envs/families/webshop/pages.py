@@ -1,21 +1,20 @@
-"""The shop's pages as visible strings, and what can be clicked on them.
+"""The shop's pages as visible strings, and where their links lead.
 
 In: a catalogue, rows, a page number. Out: `Page`s without the instruction, which is the episode's own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from molt_envs.families.webshop.catalogue import Catalogue
-from molt_envs.families.webshop.products import Product
 
 SEP = " [SEP] "
-BACK, NEXT, PREV, BUY = "Back to Search", "Next >", "< Prev", "Buy Now"
-SUB_PAGES = ("description", "features", "reviews")
 MAX_CHARS = 60_000
-SUB_PAGE_CLICKS = ("click[back to search]", "click[< prev]")
+SUB_PAGES = ("description", "features", "reviews")
+Link = tuple[str, int | tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,81 +23,63 @@ class Page:
 
     text: str
     """Visible strings after the instruction."""
+    links: Mapping[str, Link]
+    """Lower-case name to a kind and its argument: `search`, `results` (number), `item`, a sub-page or `buy` (row),
+    `option` (groups that have the value, then the value)."""
     clicks: tuple[str, ...]
-    """Actions that do something here."""
+    """One action for each thing that can be clicked."""
 
 
-@dataclass(frozen=True, slots=True)
-class ItemPage(Page):
-    """A product's page."""
-
-    choices: dict[str, tuple[str, str]]
-    """`group: value` to the option that it chooses."""
-    groups: dict[str, tuple[str, ...]]
-    """Value to the groups that have it, in page order."""
+def _page(parts: Iterable[str], links: dict[str, Link], hidden: Container[str] = ()) -> Page:
+    clicks = tuple([f"click[{name}]" for name in links if name not in hidden])
+    return Page(SEP.join(parts)[:MAX_CHARS], links, clicks)
 
 
-class Pages:
-    """Renders the pages of one catalogue and keeps the recent ones.
-
-    Args:
-        catalogue: the products.
-        page_size: results on a page.
-    """
-
-    def __init__(self, catalogue: Catalogue, page_size: int) -> None:
-        self._catalogue = catalogue
-        self._page_size = page_size
-        self._asins = tuple(catalogue.rows)
-
-    def num_pages(self, rows: tuple[int, ...]) -> int:
-        """Pages of a result."""
-        return -(-len(rows) // self._page_size)
-
-    def results(self, rows: tuple[int, ...], number: int) -> Page:
-        """Page `number` (from 1) of the results `rows`."""
-        shown = rows[(number - 1) * self._page_size : number * self._page_size]
-        parts = [BACK, f"Page {number} (Total results: {len(rows)})"]
-        clicks = ["click[back to search]"]
-        if number > 1:
-            parts.append(PREV)
-            clicks.append("click[< prev]")
-        if number < self.num_pages(rows):
-            parts.append(NEXT)
-            clicks.append("click[next >]")
-        parts.extend([self._catalogue.card(row) for row in shown])
-        clicks.extend([f"click[{self._asins[row]}]" for row in shown])
-        return Page(SEP.join(parts)[:MAX_CHARS], tuple(clicks))
-
-    @lru_cache(maxsize=64)  # noqa: B019 - the pages live as long as their environment
-    def item(self, row: int) -> ItemPage:
-        """The page of a product."""
-        product = self._catalogue.product(row)
-        parts = [BACK, PREV]
-        choices: dict[str, tuple[str, str]] = {}
-        groups: dict[str, tuple[str, ...]] = {}
-        for name, values in product.options:
-            parts += [name, *values]
-            for value in dict.fromkeys(values):
-                choices[f"{name}: {value}"] = (name, value)
-                groups[value] = (*groups.get(value, ()), name)
-        parts += [product.title, f"Price: {product.price_tag}", f"Rating: {product.rating}"]
-        parts += ["Description", "Features", "Reviews", BUY]
-        fixed = tuple(f"click[{name.lower()}]" for name in (BACK, PREV, *SUB_PAGES))
-        plain = {name.lower() for name in (BACK, PREV, BUY, *SUB_PAGES)} | set(choices)
-        options = (
-            f"click[{value}]" if len(groups[value]) == 1 and value not in plain else f"click[{name}: {value}]"
-            for name, value in choices.values()
-        )
-        return ItemPage(SEP.join(parts)[:MAX_CHARS], (*fixed, *options, "click[buy now]"), choices, groups)
-
-    def sub_page(self, row: int, name: str) -> Page:
-        """The description, features or reviews of a product."""
-        lines = _lines(self._catalogue.product(row), name)
-        return Page(SEP.join([BACK, PREV, *lines])[:MAX_CHARS], SUB_PAGE_CLICKS)
+def results_page(catalogue: Catalogue, rows: tuple[int, ...], number: int, page_size: int) -> Page:
+    """Page `number` (from 1) of the results `rows`."""
+    shown = rows[(number - 1) * page_size : number * page_size]
+    parts = ["Back to Search", f"Page {number} (Total results: {len(rows)})"]
+    links: dict[str, Link] = {"back to search": ("search", 0)}
+    if number > 1:
+        parts.append("< Prev")
+        links["< prev"] = ("results", number - 1)
+    if number * page_size < len(rows):
+        parts.append("Next >")
+        links["next >"] = ("results", number + 1)
+    for row in shown:
+        card = catalogue.card(row)
+        parts.append(card)
+        links[card.partition(" ")[0].lower()] = ("item", row)
+    return _page(parts, links)
 
 
-def _lines(product: Product, name: str) -> tuple[str, ...]:
-    if name == "description":
-        return (product.description,)
-    return product.bullets if name == "features" else product.reviews
+@lru_cache(maxsize=64)
+def item_page(catalogue: Catalogue, row: int) -> Page:
+    """The page of a product; its `< Prev` leads to results page 0, which stands for the last one seen."""
+    product = catalogue.product(row)
+    parts = ["Back to Search", "< Prev"]
+    links: dict[str, Link] = {"back to search": ("search", 0), "< prev": ("results", 0)}
+    links |= {name: (name, row) for name in SUB_PAGES}
+    groups: dict[str, tuple[str, ...]] = {}
+    for name, values in product.options:
+        parts += [name, *values]
+        for value in dict.fromkeys(values):
+            groups[value] = (*groups.get(value, ()), name)
+            links[f"{name}: {value}"] = ("option", (name, value))
+    hidden: set[str] = set()
+    for value, names in groups.items():
+        unique = len(names) == 1 and value not in (*links, "buy now")
+        hidden |= {f"{names[0]}: {value}"} if unique else {value} - set(links)
+        links.setdefault(value, ("option", (*names, value)))
+    links["buy now"] = ("buy", row)
+    parts += [product.title, f"Price: {product.price_tag}", f"Rating: {product.rating}"]
+    return _page([*parts, "Description", "Features", "Reviews", "Buy Now"], links, hidden)
+
+
+@lru_cache(maxsize=64)
+def sub_page(catalogue: Catalogue, row: int, name: str) -> Page:
+    """The description, features or reviews of a product."""
+    product = catalogue.product(row)
+    lines = {"description": (product.description,), "features": product.bullets, "reviews": product.reviews}
+    links: dict[str, Link] = {"back to search": ("search", 0), "< prev": ("item", row)}
+    return _page(["Back to Search", "< Prev", *lines[name]], links)

@@ -1,6 +1,6 @@
 """One product of a shop, and how it is read from a record in WebShop's own format.
 
-In: JSON files. Out: checked `Product`s; a wrong value is an error that names the file, the record and the field.
+In: JSON files. Out: checked `Product`s; a wrong value is an error that names file, record and field.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import random
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from molt_envs.errors import DataError
 from molt_envs.families.webshop.language import title_nouns
 
-Options = tuple[tuple[str, tuple[str, ...]], ...]
-DEFAULT_PRICE = 100.0
+T = TypeVar("T", str, list[Any], dict[str, Any])
+Record = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Product:
     """One product, as the shop shows and grades it."""
 
     asin: str
-    """Ten characters."""
+    """At most ten characters."""
     title: str
     """Its name."""
     price: float
@@ -47,15 +47,15 @@ class Product:
     """The coarse category."""
     query: str
     """The fine category, lower case."""
-    path: tuple[str, ...]
-    """Category path from the root."""
+    path: frozenset[str]
+    """Elements of the category path."""
     bullets: tuple[str, ...]
     """Features."""
     description: str
     """Text of the description page."""
     attributes: tuple[str, ...]
     """What the product is known to be."""
-    options: Options
+    options: tuple[tuple[str, tuple[str, ...]], ...]
     """Groups in page order, names and values in lower case."""
     nouns: frozenset[str]
     """Nouns of the title."""
@@ -63,166 +63,132 @@ class Product:
     """As shown."""
     reviews: tuple[str, ...]
     """Lines of the reviews page."""
-    instruction: str | None
-    """The synthetic instruction, without options and price."""
-    instruction_attributes: tuple[str, ...]
-    """What it asks for."""
+    instruction: str
+    """The synthetic instruction, without options and price; may be empty."""
+    wanted: tuple[str, ...]
+    """Attributes that it asks for."""
     humans: tuple[HumanInstruction, ...]
     """What people asked for."""
 
 
-class Reader:
-    """A JSON file with accessors that check types and name file, record and field when they fail.
+def read_json(path: Path, kind: type[T]) -> T:
+    """The content of a JSON file whose outermost value is of a kind."""
+    try:
+        content: Any = json.loads(path.read_bytes())
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}; check data_dir") from error
+    except ValueError as error:
+        raise DataError(f"{path} is not valid JSON: {error}; fetch it again") from error
+    return _checked(str(path), "(outermost value)", content, kind)
+
+
+def read_products(paths: tuple[Path, Path, Path | None]) -> Iterator[Product]:
+    """Products in the order of the file; as in the original, a repeated or over-long ASIN is passed over.
 
     Args:
-        path: the file.
-        kind: type of its outermost value.
+        paths: products, attributes, human instructions.
     """
-
-    def __init__(self, path: str, kind: type) -> None:
-        self.path = path
-        try:
-            self.content: Any = json.loads(Path(path).read_bytes())
-        except OSError as error:
-            raise DataError(f"{path} cannot be read: {error.strerror}") from error
-        except ValueError as error:
-            raise DataError(f"{path} is not valid JSON: {error}") from error
-        if not isinstance(self.content, kind):
-            raise DataError(f"{path}: expected a JSON {kind.__name__}, found {type(self.content).__name__}")
-
-    def fail(self, record: str, field: str, expected: str, value: object) -> DataError:
-        """The error for a wrong value."""
-        return DataError(f"{self.path}: {record}, field {field!r}: expected {expected}, got {value!r:.80}")
-
-    def text(self, source: Mapping[str, Any], field: str, record: str, required: bool = False) -> str:
-        """A string; null and absent are empty unless `required`."""
-        value = source.get(field)
-        if value is None and not required:
-            return ""
-        if not isinstance(value, str) or (required and not value):
-            raise self.fail(record, field, "a string" if not required else "a non-empty string", value)
-        return value.encode("utf-8", "replace").decode("utf-8")
-
-    def texts(self, source: Mapping[str, Any], field: str, record: str) -> tuple[str, ...]:
-        """A list of strings; one string is a list of one, null and absent are an empty list."""
-        value = source.get(field)
-        values = [value] if isinstance(value, str) else value or []
-        if not isinstance(values, list):
-            raise self.fail(record, field, "a list of strings", value)
-        items = cast(list[Any], values)
-        if not all(isinstance(item, str) for item in items):
-            raise self.fail(record, field, "a list of strings", value)
-        return tuple(item.encode("utf-8", "replace").decode("utf-8") for item in items)
-
-
-def read_products(products: Reader, attributes: Reader, human: Reader | None) -> Iterator[Product]:
-    """All products in file order; as in the original, a repeated or over-long ASIN is passed over."""
+    known, human = read_json(paths[1], dict), read_json(paths[2], dict) if paths[2] else {}
     seen: set[str] = set()
-    for number, record in enumerate(products.content):
-        place = f"record {number}"
-        if not isinstance(record, dict):
-            raise products.fail(place, "record", "an object", record)
-        source = cast(dict[str, Any], record)
-        asin = products.text(source, "asin", place, required=True)
-        if asin == "nan" or len(asin) > 10 or asin in seen:
-            continue
-        seen.add(asin)
-        known = attributes.content.get(asin, {})
-        if not isinstance(known, dict):
-            raise attributes.fail(asin, "record", "an object", known)
-        humans = _humans(human, asin) if human is not None else ()
-        yield _product(
-            products, source, f"record {number} ({asin})", attributes, cast(dict[str, Any], known), humans
-        )
+    for number, item in enumerate(read_json(paths[0], list)):
+        place = f"{paths[0]}: record {number}"
+        record = _checked(place, "(record)", item, dict)
+        asin = _text(place, record, "asin", required=True)
+        if asin != "nan" and len(asin) <= 10 and asin not in seen:
+            seen.add(asin)
+            entry = _checked(f"{paths[1]}: {asin}", "(record)", known.get(asin), dict)
+            humans = _humans(f"{paths[2]}: {asin}", human.get(asin))
+            yield _product(f"{place} ({asin})", record, f"{paths[1]}: {asin}", entry, humans)
 
 
 def _product(
-    reader: Reader,
-    source: Mapping[str, Any],
-    place: str,
-    known_reader: Reader,
-    known: Mapping[str, Any],
-    humans: tuple[HumanInstruction, ...],
+    place: str, record: Record, known_place: str, known: Record, humans: tuple[HumanInstruction, ...]
 ) -> Product:
-    asin = source["asin"]
-    title = reader.text(source, "name", place, required=True)
-    prices = _prices(reader, source, place)
-    reviews = reader.texts(source, "reviews", place)
-    nouns = reader.texts(source, "nouns", place)
-    instruction = known_reader.text(known, "instruction", asin) or None
-    wanted = known_reader.texts(known, "instruction_attributes", asin)
-    if instruction is not None and not wanted:
-        raise known_reader.fail(asin, "instruction_attributes", "at least one attribute", list(wanted))
-    rating = source.get("average_rating") if reviews else None
+    title, reviews = _text(place, record, "name", required=True).strip(), _texts(place, record, "reviews")
+    instruction = _text(known_place, known, "instruction")
+    prices = _prices(place, _text(place, record, "pricing"))
+    draw = random.Random(f"price {record['asin']}")
     return Product(
-        asin=asin,
-        title=title.strip(),
-        price=prices[0] if len(prices) == 1 else random.Random(f"price {asin}").uniform(*prices),
+        asin=record["asin"],
+        title=title,
+        price=prices[0] if len(prices) == 1 else draw.uniform(*prices),
         price_tag=" to ".join(f"${price}" for price in prices),
-        category=reader.text(source, "category", place),
-        query=reader.text(source, "query", place).lower().strip(),
-        path=tuple(part.strip() for part in reader.text(source, "product_category", place).split("\u203a")),
-        bullets=tuple(bullet.strip() for bullet in reader.texts(source, "small_description", place)),
-        description=reader.text(source, "full_description", place).strip(),
-        attributes=known_reader.texts(known, "attributes", asin),
-        options=_options(reader, source, place),
-        nouns=frozenset(nouns) or title_nouns(title),
-        rating="N.A." if rating is None else str(rating),
+        category=_text(place, record, "category"),
+        query=_text(place, record, "query").lower().strip(),
+        path=frozenset(part.strip() for part in _text(place, record, "product_category").split("\u203a")),
+        bullets=_texts(place, record, "small_description"),
+        description=_text(place, record, "full_description").strip(),
+        attributes=_texts(known_place, known, "attributes"),
+        options=tuple(_options(place, record)),
+        nouns=frozenset(_texts(place, record, "nouns")) or title_nouns(title),
+        rating=str(record.get("average_rating") or "N.A.") if reviews else "N.A.",
         reviews=reviews,
         instruction=instruction,
-        instruction_attributes=wanted,
+        wanted=_texts(known_place, known, "instruction_attributes", required=bool(instruction)),
         humans=humans,
     )
 
 
-def _prices(reader: Reader, source: Mapping[str, Any], place: str) -> tuple[float, ...]:
-    text = reader.text(source, "pricing", place)
-    if not text:
-        return (DEFAULT_PRICE,)
+def _prices(place: str, text: str) -> tuple[float, ...]:
+    """One or two prices; $100 where none is given, as in the original."""
     try:
-        prices = tuple(float(part.replace(",", "")) for part in text.split("$")[1:3])
+        prices = tuple(float(part.replace(",", "")) for part in (text or "$100").split("$")[1:3])
     except ValueError:
         prices = ()
     if not prices or not all(0 <= price < 1e9 for price in prices):
-        raise reader.fail(place, "pricing", "prices such as '$19.99' or '$19.99$27.99'", text)
+        raise _wrong(place, "pricing", "prices such as '$19.99' or '$19.99$27.99'", text)
     return prices
 
 
-def _options(reader: Reader, source: Mapping[str, Any], place: str) -> Options:
-    groups = source.get("customization_options") or {}
-    if not isinstance(groups, dict):
-        raise reader.fail(place, "customization_options", "an object of lists", groups)
-    options: dict[str, tuple[str, ...]] = {}
-    for name, contents in cast(dict[str, Any], groups).items():
+def _options(place: str, record: Record) -> Iterator[tuple[str, tuple[str, ...]]]:
+    groups = _checked(place, "customization_options", record.get("customization_options") or None, dict)
+    for name, contents in groups.items():
         field = f"customization_options.{name}"
-        if contents is None:
-            continue
-        if not isinstance(contents, list) or not all(
-            isinstance(item, dict) for item in cast(list[Any], contents)
-        ):
-            raise reader.fail(place, field, "a list of objects", contents)
-        values = [
-            reader.text(item, "value", f"{place}, {field}", required=True)
-            for item in cast(list[Any], contents)
-        ]
-        options[name.lower()] = tuple(value.strip().replace("/", " | ").lower() for value in values)
-    return tuple((name, values) for name, values in options.items() if values)
+        items = [_checked(place, field, item, dict) for item in _checked(place, field, contents, list)]
+        values = [_text(f"{place}, field {field!r}", item, "value", required=True) for item in items]
+        if values:
+            yield name.lower(), tuple(value.strip().replace("/", " | ").lower() for value in values)
 
 
-def _humans(reader: Reader, asin: str) -> tuple[HumanInstruction, ...]:
-    entries = reader.content.get(asin) or []
-    if not isinstance(entries, list) or not all(
-        isinstance(entry, dict) for entry in cast(list[Any], entries)
-    ):
-        raise reader.fail(asin, "record", "a list of objects", entries)
-    humans: list[HumanInstruction] = []
-    for number, entry in enumerate(cast(list[dict[str, Any]], entries)):
-        place, options = f"{asin} instruction {number}", entry.get("instruction_options")
-        listed = {"instruction_options": list(options.values())} if isinstance(options, dict) else entry
-        text = reader.text(entry, "instruction", place, required=True).strip().strip(".")
-        attributes = reader.texts(entry, "instruction_attributes", place)
-        if attributes:  # the original skips instructions without attributes
-            humans.append(
-                HumanInstruction(text, attributes, reader.texts(listed, "instruction_options", place))
-            )
-    return tuple(humans)
+def _humans(place: str, value: object) -> tuple[HumanInstruction, ...]:
+    """The instructions of one product; as in the original, those without attributes are passed over."""
+    entries = [_checked(place, "(record)", item, dict) for item in _checked(place, "(record)", value, list)]
+    found: list[HumanInstruction] = []
+    for entry in entries:
+        options = entry.get("instruction_options")
+        if isinstance(options, dict):
+            entry = {**entry, "instruction_options": list(cast(Record, options).values())}
+        text = _text(place, entry, "instruction", required=True).strip().strip(".")
+        attributes = _texts(place, entry, "instruction_attributes")
+        found.append(HumanInstruction(text, attributes, _texts(place, entry, "instruction_options")))
+    return tuple(human for human in found if human.attributes)
+
+
+def _wrong(place: str, field: str, expected: str, value: object) -> DataError:
+    return DataError(f"{place}, field {field!r}: expected {expected}, got {value!r:.80}")
+
+
+def _checked(place: str, field: str, value: object, kind: type[T]) -> T:
+    """`value` if it is of the kind; an empty one for null."""
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):
+        raise _wrong(place, field, {str: "a string", list: "a list", dict: "an object"}[kind], value)
+    return value
+
+
+def _text(place: str, record: Mapping[str, Any], field: str, required: bool = False) -> str:
+    """A string without lone surrogates, which no page could show."""
+    text = _checked(place, field, record.get(field), str)
+    if required and not text.strip():
+        raise _wrong(place, field, "a non-empty string", record.get(field))
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _texts(place: str, record: Mapping[str, Any], field: str, required: bool = False) -> tuple[str, ...]:
+    """Strings; a single one is a list of one."""
+    value = record.get(field)
+    values = [value] if isinstance(value, str) else _checked(place, field, value, list)
+    if required and not values:
+        raise _wrong(place, field, "at least one string", value)
+    return tuple(_text(place, {field: item}, field).strip() for item in values)

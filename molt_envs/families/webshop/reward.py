@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rapidfuzz.fuzz import token_set_ratio
-from rapidfuzz.utils import default_process
 
 from molt_envs.families.webshop.goals import Goal
 from molt_envs.families.webshop.language import plain_color
@@ -55,7 +54,8 @@ def score_purchase(bought: Product, options: Iterable[str], goal: Goal, wanted: 
 
 
 def _similar(one: str, other: str) -> bool:
-    return one == other or token_set_ratio(one, other, processor=default_process) > SIMILAR
+    """Both in lower case; signs count, so that sizes 5.5 and 7.5 differ."""
+    return one == other or token_set_ratio(one, other) > SIMILAR
 
 
 def _type_score(bought: Product, wanted: Product) -> tuple[float, float]:
@@ -65,5 +65,5 @@ def _type_score(bought: Product, wanted: Product) -> tuple[float, float]:
         return 0.0, title_score
     if title_score < 0.1:
         return 0.1, title_score
-    alike = bought.query == wanted.query or len(set(bought.path) & set(wanted.path)) >= 2
+    alike = bought.query == wanted.query or len(bought.path & wanted.path) >= 2
     return (1.0 if alike or title_score > 0.2 else 0.5), title_score

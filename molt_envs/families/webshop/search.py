@@ -1,7 +1,7 @@
 """BM25 over the products' texts: stems in, product rows out.
 
-In: one text per product. Out: the rows of the best products, ties by row. The impact of each posting is computed
-once, so that a query is one vector addition per term and a partial sort.
+In: one text per product. Out: the rows of the best products, ties by row. The impact of each posting is
+computed once, so that a query is one vector addition per term and a partial sort.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ import numpy as np
 from molt_envs.families.webshop.language import terms
 
 K1, B = 0.9, 0.4
-NUM_QUERY_CHARS = 2000
 
 
 class SearchIndex:
     """Postings of all terms in three flat arrays.
 
-    Scores are Okapi BM25 as in Lucene (k1 0.9, b 0.4), with exact document lengths instead of Lucene's one-byte ones.
+    Scores are Okapi BM25 as in Lucene (k1 0.9, b 0.4), with exact lengths of documents instead
+    of Lucene's one-byte ones.
 
     Args:
         texts: one per row.
@@ -57,12 +57,11 @@ class SearchIndex:
         """Rows of the best products, best first; only products that share a term with the query.
 
         Args:
-            query: words; what goes beyond `NUM_QUERY_CHARS` characters is not read.
+            query: words.
             num_results: at most so many.
         """
         score_D = np.zeros(self.num_documents, np.float32)
-        stems = dict[str, str]() if len(self._stems) > 500_000 else self._stems
-        for term in terms(query[:NUM_QUERY_CHARS], stems):
+        for term in terms(query, dict(self._stems)):
             number = self._term_ids.get(term)
             if number is not None:
                 part = slice(self._starts_T[number], self._starts_T[number + 1])
