@@ -1,7 +1,7 @@
 """Episodes per second of the in-process engine against lock-step batches of transformers' own `generate`.
 
-Both play the same environment through `TokenEnv` with the same small model: as many episodes at once, as many turns,
-as many sampled ids a turn. `generate` pre-fills the whole conversation at each turn, in the fastest of its settings,
+Both play the same environment through `TokenEnv` with the same small model: as many episodes at once, as many
+turns, as many sampled ids a turn. `generate` pre-fills the whole conversation at each turn, in its fastest setting,
 and is not asked for logprobs, which the engine always gives. Rounds of the two alternate.
 """
 
@@ -181,7 +181,7 @@ def play_lock_step(
             torch.inference_mode(),
             torch.autocast("cpu", autocast_dtype, enabled=autocast_dtype is not None),
         ):
-            output = model.generate(
+            output = model.generate(  # pyright: ignore[reportCallIssue]
                 input_ids=ids,
                 attention_mask=mask,
                 do_sample=True,

@@ -178,6 +178,7 @@ class BatchScheduler:
         num_holders = sum(not seat.is_late for seat in self._holders())
         burst = loop.run_in_executor(self._thread, self._burst, loop, admitted, num_holders)
         await asyncio.wait({burst})
+        self._deliver()
         error = burst.exception()
         if error is not None:
             _log.error("a forward failed", exc_info=error)
@@ -219,7 +220,10 @@ class BatchScheduler:
         )
 
     def _release_done(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Thread: finished turns leave the batch and are delivered on the loop, while the others go on."""
+        """Thread: finished turns leave the batch and are delivered on the loop, while the others go on.
+
+        The last ones wait for the burst's end: who holds their results may use the model.
+        """
         done = [seat for seat in self._running if seat.turn is None or seat.turn.is_done]
         if not done:
             return
@@ -227,7 +231,8 @@ class BatchScheduler:
         for turn in _turns(done):
             self._decoder.release(turn.row)
         self._done.extend(done)
-        loop.call_soon_threadsafe(self._deliver)
+        if self._running:
+            loop.call_soon_threadsafe(self._deliver)
 
     def _deliver(self) -> None:
         while self._done:
