@@ -1,10 +1,8 @@
 """The products of a shop by row, and the search over them.
 
-In: a folder of files in WebShop's own format. Out: a `Catalogue`, which holds everything in a few large objects (one
-string of records, arrays, the index), so that forked workers share its pages.
+In: a folder of files in WebShop's own format. Out: a `Catalogue`, which holds everything in a few large
+objects (strings of records, arrays, the index), so that forked workers share its pages.
 """
-
-from __future__ import annotations
 
 import math
 import pickle
@@ -18,7 +16,7 @@ import numpy as np
 from molt_envs.errors import DataError
 from molt_envs.families.webshop.language import DATA
 from molt_envs.families.webshop.products import Product, read_products
-from molt_envs.families.webshop.search import SearchIndex
+from molt_envs.tools.text_search import TextSearch
 
 FILE_NAMES = {
     "products": ("products.json", "items_shuffle.json", "items_shuffle_1000.json"),
@@ -40,10 +38,7 @@ class Catalogue:
         self.shipped = shipped
         self.rows: dict[str, int] = {}
         self._keywords: dict[str, list[int]] = {}
-        records: list[bytes] = []
-        cards: list[str] = []
-        texts: list[str] = []
-        counts: list[tuple[int, int]] = []
+        records, cards, texts, counts = list[bytes](), list[str](), list[str](), list[tuple[int, int]]()
         for row, product in enumerate(products):
             self.rows[product.asin.lower()] = row
             marks = ["<c> " + product.category, "<q> " + product.query]
@@ -58,7 +53,7 @@ class Catalogue:
         self.num_synthetic, self.num_human = np.array(counts, np.int64).reshape(-1, 2).T
         self._records, self._record_ends = b"".join(records), np.cumsum([0, *map(len, records)])
         self._cards, self._card_ends = "".join(cards), np.cumsum([0, *map(len, cards)])
-        self._index = SearchIndex(texts)
+        self._index = TextSearch(texts)
 
     def card(self, row: int) -> str:
         """What the results page shows of a product."""
@@ -101,8 +96,4 @@ def _load(folder: Path, products_file: str | None) -> Catalogue:
         paths.append(next((folder / name for name in names if (folder / name).is_file()), None))
         if paths[-1] is None and what != "human instructions":
             raise DataError(f"no {what} file in {folder}: looked for {', '.join(names)}; check data_dir")
-    assert paths[0] is not None and paths[1] is not None
-    catalogue = Catalogue(read_products((paths[0], paths[1], paths[2])), folder == DATA)
-    if not catalogue.rows:
-        raise DataError(f"{paths[0]} holds no product")
-    return catalogue
+    return Catalogue(read_products(paths), folder == DATA)

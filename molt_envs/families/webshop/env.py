@@ -1,13 +1,10 @@
 """`molt/WebShop-v0`: the shop as an environment of text pages.
 
-In: `search[words]` and `click[name]`. Out: pages as their visible strings joined by ` [SEP] `, and on Buy Now the
-score of the purchase.
+In: `search[words]` and `click[name]`. Out: pages as their visible strings joined by ` [SEP] `, and on Buy
+Now the score of the purchase.
 """
 
-from __future__ import annotations
-
 import json
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +17,11 @@ from molt_envs.families.webshop.pages import SEP, Link, Page, item_page, results
 from molt_envs.families.webshop.reward import score_purchase
 
 NUM_QUERY_CHARS = 500
+SUMMARY = "Find and buy the product that an instruction asks for, in a shop of text pages"
 SYSTEM_PROMPT = (
-    "You are shopping on a web site. Find and buy the product that the instruction asks for, with the options it "
-    "names and within its price. Search for products, open one, choose its options, and buy it. Each turn, give one "
-    "action: search[words] or click[name of a button, product id or option]."
+    "You are shopping on a web site. Find and buy the product that the instruction asks for, with the "
+    "options it names and within its price. Search, open a product, choose its options, and buy it. "
+    "Each turn, give one action: search[words] or click[name of a button, product id or option]."
 )
 GRAMMAR = ActionGrammar(
     "search[words] on any page, or click[x], x being a button, a product id or an option of the page; "
@@ -61,15 +59,8 @@ class WebShopEnv(AgentEnv):
         self.catalogue = load_catalogue(data_dir, products_file)
         self.goals = goal_set(self.catalogue, goals)
         self._page_size = page_size
-        card = EnvCard(
-            summary="Find and buy the product that an instruction asks for, in a shop of text pages",
-            system_prompt=SYSTEM_PROMPT,
-            grammar=GRAMMAR,
-            reward_range=(0.0, 1.0),
-            splits={name: len(numbers) for name, numbers in self.goals.splits.items()},
-            max_turns=max_turns,
-            bounded=True,
-        )
+        splits = {name: len(numbers) for name, numbers in self.goals.splits.items()}
+        card = EnvCard(SUMMARY, SYSTEM_PROMPT, GRAMMAR, (0.0, 1.0), splits, max_turns, bounded=True)
         super().__init__(card, render_mode)
 
     def _begin(self, task: Task, rng: np.random.Generator) -> Turn:
@@ -125,11 +116,11 @@ class WebShopEnv(AgentEnv):
     def _buy(self) -> Turn:
         bought, wanted = self.catalogue.product(self._row), self.catalogue.product(self._goal.row)
         parts = score_purchase(bought, self._chosen.values(), self._goal, wanted)
+        total = parts["total"]
         chosen = json.dumps(self._chosen, ensure_ascii=False)
         lines = ("Thank you for shopping with us!", "Purchased", "asin", bought.asin, "options", chosen)
-        text = SEP.join((*lines, "Your score (min 0.0, max 1.0)", str(parts.total)))
-        details = {"reward_parts": asdict(parts)}
-        return Turn(text, parts.total, True, parts.total, parts.total >= 1.0, (), "done", details)
+        text = SEP.join((*lines, "Your score (min 0.0, max 1.0)", str(total)))
+        return Turn(text, total, True, total, total >= 1.0, (), "done", {"reward_parts": parts})
 
     def _turn_now(self) -> Turn:
         page = self._page

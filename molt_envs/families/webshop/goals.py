@@ -1,10 +1,8 @@
 """What is to be bought: instructions as numbered goals, and their splits.
 
-In: a catalogue. Out: goals by split and index, made on demand; prices are drawn by seed, so a goal is the
-same in every process.
+In: a catalogue. Out: goals by number, made on demand and the same in every process:
+prices are drawn by seed.
 """
-
-from __future__ import annotations
 
 import itertools
 import random
@@ -21,7 +19,6 @@ from molt_envs.families.webshop.catalogue import Catalogue
 from molt_envs.families.webshop.products import Product
 
 GoalKind = Literal["synthetic", "human"]
-PRICE_STEPS = tuple(10.0 * step for step in range(1, 100))
 NO_LIMIT = 1_000_000.0
 SPLIT_SEED = 233
 
@@ -54,10 +51,8 @@ class GoalSet:
     """
 
     def __init__(self, catalogue: Catalogue, kind: GoalKind) -> None:
-        self._catalogue = catalogue
-        self._kind: GoalKind = kind
-        counts = catalogue.num_human if kind == "human" else catalogue.num_synthetic
-        self._starts = np.concatenate([[0], np.cumsum(counts)])
+        self._catalogue, self._human = catalogue, kind == "human"
+        self._starts = np.cumsum([0, *(catalogue.num_human if self._human else catalogue.num_synthetic)])
         if not len(self):
             raise DataError(f"the catalogue holds no {kind} instruction; choose other goals or add its file")
 
@@ -69,45 +64,37 @@ class GoalSet:
         row = int(np.searchsorted(self._starts, number, side="right")) - 1
         position = number - int(self._starts[row])
         product = self._catalogue.product(row)
-        price_upper = _price_limit(product, position if self._kind == "human" else 0)
+        price_upper = _price_limit(product, position if self._human else 0)
         price = f", and price lower than {price_upper:.2f} dollars" if price_upper < NO_LIMIT else ""
-        if self._kind == "human":
-            human = product.humans[position]
-            return Goal(row, human.text + price, human.attributes, human.options, price_upper)
-        chosen = _combination(product, position)
-        options = ", and ".join(f"{name}: {value}" for name, value in chosen)
-        text = f"{product.instruction}{' with ' if options else ''}{options}{price}"
-        return Goal(row, text, product.wanted, tuple(value for _, value in chosen), price_upper)
+        if self._human:
+            text, attributes, options = product.humans[position]
+        else:
+            text, attributes, groups = product.instruction, product.wanted, sorted(product.options)
+            options = next(itertools.islice(_combinations(product), position, None))
+            named = [f"{name}: {value}" for (name, _), value in zip(groups, options, strict=True)]
+            text += " with " * bool(named) + ", and ".join(named)
+        return Goal(row, text + price, attributes, options, price_upper)
 
     @cached_property
     def splits(self) -> dict[str, np.ndarray]:
-        """Split to numbers of its goals, shuffled as in the original; none share instruction and options."""
+        """Split to goal numbers, shuffled as in the original; no two have equal instruction and options."""
         order = list(range(len(self)))
         random.Random(SPLIT_SEED).shuffle(order)
-        keys_G = np.fromiter(self._keys(), np.uint64, len(self))
         order_G = np.array(order)
-        _, first = np.unique(keys_G[order_G], return_index=True)
-        distinct = order_G[np.sort(first)]
-        num_test, num_validation = (1000, 500) if self._catalogue.shipped else (500, 1000)
-        edges = [num_test, num_test + num_validation]
-        parts = zip(("test", "validation", "train"), np.split(distinct, edges), strict=True)
-        return {name: part for name, part in parts if len(part)}
+        _, first = np.unique(np.fromiter(self._keys(), np.uint64, len(self))[order_G], return_index=True)
+        edges = [1000, 1500] if self._catalogue.shipped else [500, 1500]
+        parts = np.split(order_G[np.sort(first)], edges)
+        named = zip(("test", "validation", "train"), parts, strict=True)
+        return {name: part for name, part in named if part.size}
 
     def _keys(self) -> Iterator[int]:
         """Of each goal, a hash of its instruction without the price, and of its options."""
         for row in range(len(self._catalogue.rows)):
             product = self._catalogue.product(row)
-            if self._kind == "human":
-                for human in product.humans:
-                    yield _key(human.text, human.options)
+            if self._human:
+                yield from (_key(text, options) for text, _, options in product.humans)
             elif product.instruction:
-                groups = [values for _, values in sorted(product.options)]
-                for values in itertools.product(*groups):
-                    yield _key(product.instruction, values)
-
-
-def _key(text: str, values: tuple[str, ...]) -> int:
-    return zlib.crc32(text.encode()) << 32 | zlib.crc32("\n".join(values).encode())
+                yield from (_key(product.instruction, options) for options in _combinations(product))
 
 
 @lru_cache(maxsize=4)
@@ -116,18 +103,17 @@ def goal_set(catalogue: Catalogue, kind: GoalKind) -> GoalSet:
     return GoalSet(catalogue, kind)
 
 
-def _combination(product: Product, position: int) -> list[tuple[str, str]]:
-    """The option values of a combination; groups by name, the last one fastest, as `itertools.product`."""
-    chosen: list[tuple[str, str]] = []
-    for name, values in sorted(product.options, reverse=True):
-        position, place = divmod(position, len(values))
-        chosen.append((name, values[place]))
-    return chosen[::-1]
+def _key(text: str, options: tuple[str, ...]) -> int:
+    return zlib.crc32(text.encode()) << 32 | zlib.crc32("\n".join(options).encode())
+
+
+def _combinations(product: Product) -> Iterator[tuple[str, ...]]:
+    """All choices of one value from each option group, groups by name."""
+    return itertools.product(*(values for _, values in sorted(product.options)))
 
 
 def _price_limit(product: Product, draw: int) -> float:
     """The larger of two of the next four $10 steps above the price; `NO_LIMIT` above the last but one."""
-    above = [step for step in PRICE_STEPS if step > product.price][:4]
-    if len(above) < 2:
-        return NO_LIMIT
-    return max(random.Random(f"limit {product.asin} {draw}").sample(above, 2))
+    above = [10.0 * step for step in range(1, 100) if 10.0 * step > product.price][:4]
+    rng = random.Random(f"limit {product.asin} {draw}")
+    return max(rng.sample(above, 2)) if len(above) > 1 else NO_LIMIT

@@ -4,18 +4,16 @@ In: observations and admissible actions. Out: actions. What the oracle types and
 observations, so that a model can imitate it; only the choice of the product uses the goal.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Iterator, Mapping
+from itertools import permutations
 from typing import Any
 
 from molt_envs.families.webshop.goals import Goal
 from molt_envs.families.webshop.products import Product
 
 _OPTIONS = re.compile(r" with (?:(?! with )[^,:])+: |, and (?:price lower than|[^,:]+: )")
-
 _CONTROLS = ("click[back to search]", "click[< prev]", "click[next >]")
 
 
@@ -45,8 +43,9 @@ class ShopOracle:
     def __init__(self, goal: Goal, product: Product, seed: int = 0, noise: float = 0.0) -> None:
         self._product = product
         rng = random.Random(f"{seed} {goal.instruction}")
-        clicks = tuple(_option_clicks(goal, product))
-        self._plan = [click for click in clicks if rng.random() >= noise] + ["click[Buy Now]"]
+        self._plan = [click for click in _option_clicks(goal, product) if rng.random() >= noise] + [
+            "click[Buy Now]"
+        ]
         self._queries = [product.title, query_of(goal.instruction)]
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
@@ -63,14 +62,13 @@ class ShopOracle:
 
 def _option_clicks(goal: Goal, product: Product) -> Iterator[str]:
     """One click for each wanted option, named by its group only where the value alone is not enough."""
-    open_groups = list(product.options)
-    for wanted in goal.options:
-        group = next((group for group in open_groups if wanted in group[1]), None)
-        if group is None:
-            continue
-        open_groups.remove(group)
-        shared = sum(wanted in values for _, values in product.options) > 1
-        yield f"click[{group[0]}: {wanted}]" if shared else f"click[{wanted}]"
+    groups = product.options
+    wishes = [wish for wish in goal.options if any(wish in values for _, values in groups)]
+    orders = permutations(groups, len(wishes))
+    fits = (order for order in orders if all(wish in order[at][1] for at, wish in enumerate(wishes)))
+    for wish, (name, _) in zip(wishes, next(fits, ()), strict=False):
+        shared = sum(wish in values for _, values in groups) > 1
+        yield f"click[{name}: {wish}]" if shared else f"click[{wish}]"
 
 
 class ScriptPolicy:
@@ -98,8 +96,7 @@ class RandomPolicy:
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """The next action."""
-        actions = [action for action in info["admissible_actions"] if action.startswith("click[")]
-        if actions and self._rng.random() < 0.9:
-            return self._rng.choice(actions)
         words = instruction_of(observation).split()
-        return f"search[{' '.join(self._rng.sample(words, min(3, len(words))))}]"
+        search = f"search[{' '.join(self._rng.sample(words, min(3, len(words))))}]"
+        clicks = [action for action in info["admissible_actions"] if action.startswith("click[")]
+        return self._rng.choice([search, *clicks])

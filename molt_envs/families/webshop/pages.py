@@ -3,8 +3,6 @@
 In: a catalogue, rows, a page number. Out: `Page`s without the instruction, which is the episode's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,7 +11,6 @@ from molt_envs.families.webshop.catalogue import Catalogue
 
 SEP = " [SEP] "
 MAX_CHARS = 60_000
-SUB_PAGES = ("description", "features", "reviews")
 Link = tuple[str, int | tuple[str, ...]]
 
 
@@ -24,8 +21,8 @@ class Page:
     text: str
     """Visible strings after the instruction."""
     links: Mapping[str, Link]
-    """Lower-case name to a kind and its argument: `search`, `results` (number), `item`, a sub-page or `buy` (row),
-    `option` (groups that have the value, then the value)."""
+    """Lower-case name to a kind and its argument: `search`, `results` (number), `item`, a sub-page or `buy`
+    (row), `option` (groups that have the value, then the value)."""
     clicks: tuple[str, ...]
     """One action for each thing that can be clicked."""
 
@@ -59,7 +56,9 @@ def item_page(catalogue: Catalogue, row: int) -> Page:
     product = catalogue.product(row)
     parts = ["Back to Search", "< Prev"]
     links: dict[str, Link] = {"back to search": ("search", 0), "< prev": ("results", 0)}
-    links |= {name: (name, row) for name in SUB_PAGES}
+    links |= {name: (name, row) for name in ("description", "features", "reviews")} | {
+        "buy now": ("buy", row)
+    }
     groups: dict[str, tuple[str, ...]] = {}
     for name, values in product.options:
         parts += [name, *values]
@@ -68,10 +67,10 @@ def item_page(catalogue: Catalogue, row: int) -> Page:
             links[f"{name}: {value}"] = ("option", (name, value))
     hidden: set[str] = set()
     for value, names in groups.items():
-        unique = len(names) == 1 and value not in (*links, "buy now")
+        unique = len(names) == 1 and value not in links
         hidden |= {f"{names[0]}: {value}"} if unique else {value} - set(links)
         links.setdefault(value, ("option", (*names, value)))
-    links["buy now"] = ("buy", row)
+    links["buy now"] = links.pop("buy now")
     parts += [product.title, f"Price: {product.price_tag}", f"Rating: {product.rating}"]
     return _page([*parts, "Description", "Features", "Reviews", "Buy Now"], links, hidden)
 

@@ -3,11 +3,10 @@
 In: JSON files. Out: checked `Product`s; a wrong value is an error that names file, record and field.
 """
 
-from __future__ import annotations
-
 import json
 import random
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -17,18 +16,8 @@ from molt_envs.families.webshop.language import title_nouns
 
 T = TypeVar("T", str, list[Any], dict[str, Any])
 Record = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class HumanInstruction:
-    """What a person asked for."""
-
-    text: str
-    """The instruction, without a price."""
-    attributes: tuple[str, ...]
-    """What it asks for."""
-    options: tuple[str, ...]
-    """Option values it asks for."""
+_PRICE = re.compile(r"\$\s*([0-9][0-9,]{0,12}(?:\.[0-9]*)?)")
+Humans = tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,28 +56,28 @@ class Product:
     """The synthetic instruction, without options and price; may be empty."""
     wanted: tuple[str, ...]
     """Attributes that it asks for."""
-    humans: tuple[HumanInstruction, ...]
-    """What people asked for."""
+    humans: Humans
+    """Human instructions without a price; for each, the attributes and the option values that it asks for."""
 
 
-def read_json(path: Path, kind: type[T]) -> T:
-    """The content of a JSON file whose outermost value is of a kind."""
+def read_json(path: Path | None, kind: type[T]) -> T:
+    """The content of a JSON file whose outermost value is of a kind; an empty one where there is no file."""
+    if path is None:
+        return kind()
     try:
         content: Any = json.loads(path.read_bytes())
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}; check data_dir") from error
-    except ValueError as error:
-        raise DataError(f"{path} is not valid JSON: {error}; fetch it again") from error
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read as JSON: {error}; fetch or write it again") from error
     return _checked(str(path), "(outermost value)", content, kind)
 
 
-def read_products(paths: tuple[Path, Path, Path | None]) -> Iterator[Product]:
+def read_products(paths: Sequence[Path | None]) -> Iterator[Product]:
     """Products in the order of the file; as in the original, a repeated or over-long ASIN is passed over.
 
     Args:
         paths: products, attributes, human instructions.
     """
-    known, human = read_json(paths[1], dict), read_json(paths[2], dict) if paths[2] else {}
+    known, human = read_json(paths[1], dict), read_json(paths[2], dict)
     seen: set[str] = set()
     for number, item in enumerate(read_json(paths[0], list)):
         place = f"{paths[0]}: record {number}"
@@ -97,25 +86,22 @@ def read_products(paths: tuple[Path, Path, Path | None]) -> Iterator[Product]:
         if asin != "nan" and len(asin) <= 10 and asin not in seen:
             seen.add(asin)
             entry = _checked(f"{paths[1]}: {asin}", "(record)", known.get(asin), dict)
-            humans = _humans(f"{paths[2]}: {asin}", human.get(asin))
+            humans = tuple(_humans(f"{paths[2]}: {asin}", human.get(asin)))
             yield _product(f"{place} ({asin})", record, f"{paths[1]}: {asin}", entry, humans)
 
 
-def _product(
-    place: str, record: Record, known_place: str, known: Record, humans: tuple[HumanInstruction, ...]
-) -> Product:
+def _product(place: str, record: Record, known_place: str, known: Record, humans: Humans) -> Product:
     title, reviews = _text(place, record, "name", required=True).strip(), _texts(place, record, "reviews")
     instruction = _text(known_place, known, "instruction")
     prices = _prices(place, _text(place, record, "pricing"))
-    draw = random.Random(f"price {record['asin']}")
     return Product(
         asin=record["asin"],
         title=title,
-        price=prices[0] if len(prices) == 1 else draw.uniform(*prices),
+        price=random.Random(f"price {record['asin']}").uniform(prices[0], prices[-1]),
         price_tag=" to ".join(f"${price}" for price in prices),
         category=_text(place, record, "category"),
         query=_text(place, record, "query").lower().strip(),
-        path=frozenset(part.strip() for part in _text(place, record, "product_category").split("\u203a")),
+        path=frozenset(map(str.strip, _text(place, record, "product_category").split("\u203a"))),
         bullets=_texts(place, record, "small_description"),
         description=_text(place, record, "full_description").strip(),
         attributes=_texts(known_place, known, "attributes"),
@@ -125,17 +111,14 @@ def _product(
         reviews=reviews,
         instruction=instruction,
         wanted=_texts(known_place, known, "instruction_attributes", required=bool(instruction)),
-        humans=humans,
+        humans=tuple(human for human in humans if human[1]),
     )
 
 
 def _prices(place: str, text: str) -> tuple[float, ...]:
     """One or two prices; $100 where none is given, as in the original."""
-    try:
-        prices = tuple(float(part.replace(",", "")) for part in (text or "$100").split("$")[1:3])
-    except ValueError:
-        prices = ()
-    if not prices or not all(0 <= price < 1e9 for price in prices):
+    prices = tuple(float(price.replace(",", "")) for price in _PRICE.findall(text or "$100")[:2])
+    if not prices:
         raise _wrong(place, "pricing", "prices such as '$19.99' or '$19.99$27.99'", text)
     return prices
 
@@ -150,18 +133,14 @@ def _options(place: str, record: Record) -> Iterator[tuple[str, tuple[str, ...]]
             yield name.lower(), tuple(value.strip().replace("/", " | ").lower() for value in values)
 
 
-def _humans(place: str, value: object) -> tuple[HumanInstruction, ...]:
-    """The instructions of one product; as in the original, those without attributes are passed over."""
-    entries = [_checked(place, "(record)", item, dict) for item in _checked(place, "(record)", value, list)]
-    found: list[HumanInstruction] = []
-    for entry in entries:
-        options = entry.get("instruction_options")
-        if isinstance(options, dict):
-            entry = {**entry, "instruction_options": list(cast(Record, options).values())}
+def _humans(place: str, value: object) -> Iterator[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    for item in _checked(place, "(record)", value, list):
+        entry = _checked(place, "(record)", item, dict)
         text = _text(place, entry, "instruction", required=True).strip().strip(".")
-        attributes = _texts(place, entry, "instruction_attributes")
-        found.append(HumanInstruction(text, attributes, _texts(place, entry, "instruction_options")))
-    return tuple(human for human in found if human.attributes)
+        options = entry.get("instruction_options")
+        values = list(cast(Record, options).values()) if isinstance(options, dict) else options
+        wishes = _texts(place, {"instruction_options": values}, "instruction_options")
+        yield text, _texts(place, entry, "instruction_attributes"), tuple(map(str.lower, wishes))
 
 
 def _wrong(place: str, field: str, expected: str, value: object) -> DataError:

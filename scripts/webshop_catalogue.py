@@ -1,7 +1,8 @@
-"""Builds the shipped catalogue from word tables: `python -m molt_envs.families.webshop.generate`.
+"""Builds WebShop's shipped catalogue from word tables: `python -m scripts.webshop_catalogue [FOLDER]`.
 
-In: `data/words.json` and a seed. Out: `products.json`, `attributes.json` and `human.json` in WebShop's
-format, the same bytes each time. Within a type no product has all attributes that another one's instruction names.
+In: `webshop_words.json` and a seed. Out: `products.json`, `attributes.json` and `human.json` in WebShop's
+format, the same bytes each time. No product of a
+type has all attributes that another one's instruction names.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Table = dict[str, Any]
 
 def build() -> dict[str, str]:
     """File name to content."""
-    words: Table = json.loads((DATA / "words.json").read_text("utf-8"))
+    words: Table = json.loads(Path(__file__).with_name("webshop_words.json").read_text("utf-8"))
     rng = Random(SEED)
     products: list[Table] = []
     attributes: Table = {}
