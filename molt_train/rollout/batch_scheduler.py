@@ -276,7 +276,6 @@ class BatchScheduler:
                 return
             if seat.slot is None and (self._deterministic or seat.is_waiting):
                 seat.slot = self._free_slots.pop(0)
-                seat.cached_ids = []
 
     def _vacate(self, seat: Seat) -> None:
         if seat.slot is not None:
