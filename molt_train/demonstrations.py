@@ -1,7 +1,7 @@
 """Episodes of an oracle through the token path: what supervised fine-tuning learns from.
 
-In: tasks and an environment over tokens. Out: `Episode`s whose action ids are what a policy would have sampled to say
-the oracle's actions, with logprob 0 (the oracle is certain) and policy version 0.
+In: tasks and an environment over tokens. Out: `Episode`s whose action ids are what a policy would have
+sampled to say the oracle's actions, with logprob 0 (the oracle is certain) and policy version 0.
 """
 
 from __future__ import annotations
@@ -61,16 +61,20 @@ def _play(
 ) -> Episode:
     recorder = EpisodeRecorder()
     recorder.open(prompt_ids)
+    longest = 1
     while True:
         action = policy.act(env.messages[-1].text, info)
         ids = env.renderer.write(Message("assistant", action))
+        longest = max(longest, len(ids))
         key = info.get("state_key")
         recorder.action(ids, [0.0] * len(ids), [0] * len(ids), key if isinstance(key, str) else None)
         step = env.step(ids)
         info = dict(step.info)
         recorder.reward(step.reward)
         if step.terminated or step.truncated:
-            recorder.close("terminated" if step.terminated else "truncated", None if step.terminated else step.token_ids)
+            recorder.close(
+                "terminated" if step.terminated else "truncated", None if step.terminated else step.token_ids
+            )
             break
         if step.rewritten:
             recorder.close("rewritten")
@@ -88,6 +92,6 @@ def _play(
         score=float(step.info["score"]),
         success=bool(step.info["success"]),
         segments=recorder.segments(),
-        sampling=SamplingRecord(temperature=0.0, max_tokens=max(len(ids), 1), seed=seed),
+        sampling=SamplingRecord(temperature=0.0, max_tokens=longest, seed=seed),
         renderer_id=env.renderer.renderer_id,
     )

@@ -10,11 +10,10 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from molt_train.algorithms.correction import correction_weights
 from molt_train.algorithms.kl import KL_ESTIMATORS, k3_rollout
@@ -25,6 +24,9 @@ from molt_train.data.samples import Sample, assign_advantages, select
 from molt_train.model.optimizer import build_adamw, learning_rate, set_learning_rate
 from molt_train.model.score import score_tokens
 from molt_train.rewards import Graded
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,11 @@ class Learner:
         for minibatch in minibatches:
             self._optimizer_step(minibatch, totals)
         self.policy_version += 1
-        return {"num_excluded": num_excluded, "num_optimizer_steps": self.num_optimizer_steps, **totals.metrics()}
+        return {
+            "num_excluded": num_excluded,
+            "num_optimizer_steps": self.num_optimizer_steps,
+            **totals.metrics(),
+        }
 
     def state(self) -> dict[str, Any]:
         """What a checkpoint needs to go on exactly."""
@@ -98,13 +104,13 @@ class Learner:
 
     @torch.no_grad()
     def _score(self, batch: MicroBatch) -> _Scored:
-        """Logprobs before the first update, the reference's, and the correction's weights."""
+        """Logprobs before the first update, those of the reference, and the correction's weights."""
         algorithm = self._config.algorithm
         old_N, _ = self._logprobs(self.model, batch)
         reference_N = None if self._reference is None else self._logprobs(self._reference, batch)[0]
         correction_N = correction_weights(
-            old_N, batch.rollout_logprobs_N, batch.sequence_N,
-            algorithm.correction, algorithm.correction_mode, algorithm.correction_low, algorithm.correction_high,
+            old_N, batch.rollout_logprobs_N, batch.sequence_N, algorithm.correction,
+            algorithm.correction_mode, algorithm.correction_low, algorithm.correction_high,
         )  # fmt: skip
         return _Scored(batch, old_N, reference_N, correction_N)
 
@@ -125,7 +131,7 @@ class Learner:
         self.num_optimizer_steps += 1
 
     def _accumulate(self, scored: _Scored, totals: _Totals) -> None:
-        """Add one micro-batch's gradient: Σ weight · (correction · policy loss + KL term)."""
+        """Add a micro-batch's gradient: Σ weight · (correction · policy loss + KL term)."""
         algorithm, batch = self._config.algorithm, scored.batch
         logprobs_N, entropy_N = self._logprobs(self.model, batch)
         policy = LOSSES[algorithm.loss](
@@ -200,7 +206,7 @@ class _Totals:
 
 
 def split_by_episode(samples: Sequence[Sample], num_parts: int) -> list[list[Sample]]:
-    """Parts of whole episodes, dealt in turn so that each part has episodes of every group; empty parts are dropped."""
+    """Parts of whole episodes, dealt in turn so that each part has episodes of every group; none is empty."""
     episodes = sorted({sample.episode for sample in samples})
     part_of = {episode: place % num_parts for place, episode in enumerate(episodes)}
     parts = [[sample for sample in samples if part_of[sample.episode] == part] for part in range(num_parts)]

@@ -9,6 +9,7 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from molt_envs import Episode
 from molt_envs.errors import boundary
@@ -27,7 +28,7 @@ def success_reward(episode: Episode) -> float | None:
 
 
 def mostly_success(episode: Episode) -> float | None:
-    """.8 · success + .2 · score: partial credit that never pays better than going back and solving the task."""
+    """.8 · success + .2 · score: partial credit never pays better than going back and solving the task."""
     if episode.success is None or episode.score is None:
         return None
     return 0.8 * float(episode.success) + 0.2 * episode.score
@@ -60,7 +61,9 @@ def load_reward(name: str) -> RewardFunction:
         return REWARDS[name]
     module_name, colon, attribute = name.partition(":")
     if not colon:
-        raise ValueError(f"unknown reward {name!r}; known are {', '.join(REWARDS)}, or give 'module:function'")
+        raise ValueError(
+            f"unknown reward {name!r}; known are {', '.join(REWARDS)}, or give 'module:function'"
+        )
     try:
         module = importlib.import_module(module_name)
     except ImportError as error:
@@ -68,7 +71,7 @@ def load_reward(name: str) -> RewardFunction:
     function = vars(module).get(attribute)
     if not callable(function):
         raise ValueError(f"reward {name!r}: {module_name} has no function {attribute!r}")
-    return function
+    return cast("RewardFunction", function)
 
 
 def grade(episodes: Sequence[Episode], reward_function: RewardFunction) -> list[Graded]:

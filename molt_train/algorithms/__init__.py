@@ -1,1 +1,1 @@
-"""Estimators, losses and corrections: pure functions, arrays in, arrays out. docs/algorithms.md has the formulas."""
+"""Estimators, losses, corrections: pure functions, arrays in, arrays out. Formulas: docs/algorithms.md."""

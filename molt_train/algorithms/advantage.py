@@ -22,7 +22,7 @@ _MIN_VARIANCE = 1e-8
 
 
 def grpo(rewards_E: Floats, groups_E: Ints, lengths_E: Ints) -> Floats:
-    """(r − mean_g) / (std_g + 1e-9), unbiased std; 0 for a group of one or of equal rewards (arXiv:2402.03300)."""
+    """(r − mean_g) / (std_g + 1e-9), unbiased: 0 in a group of one or of equal rewards (arXiv:2402.03300)."""
     centred_E = dr_grpo(rewards_E, groups_E, lengths_E)
     counts_G = _per_group(groups_E, np.ones_like(rewards_E))
     squares_G = _per_group(groups_E, centred_E**2)
@@ -31,7 +31,7 @@ def grpo(rewards_E: Floats, groups_E: Ints, lengths_E: Ints) -> Floats:
 
 
 def dr_grpo(rewards_E: Floats, groups_E: Ints, lengths_E: Ints) -> Floats:
-    """r − mean_g (arXiv:2503.20783). Equal rewards give exactly 0: they are found by equality, not by rounding."""
+    """r − mean_g (arXiv:2503.20783). Equal rewards, found by equality and not by rounding, give exactly 0."""
     counts_G = _per_group(groups_E, np.ones_like(rewards_E))
     means_G = _per_group(groups_E, rewards_E) / counts_G
     return np.where(_flat_group(rewards_E, groups_E)[groups_E], 0.0, rewards_E - means_G[groups_E])
@@ -105,7 +105,7 @@ def whiten(values: Floats, weights: Floats | None = None) -> Floats:
 
 def _per_group(groups_E: Ints, values_E: Floats) -> Floats:
     """(G,) sums by group; groups are numbered from 0."""
-    return np.bincount(groups_E, weights=values_E, minlength=int(groups_E.max()) + 1)
+    return np.bincount(groups_E, weights=values_E, minlength=int(groups_E.max()) + 1).astype(np.float64)
 
 
 def _flat_group(rewards_E: Floats, groups_E: Ints) -> NDArray[np.bool_]:

@@ -1,7 +1,8 @@
-"""How the losses of a step's tokens become one number: as one weight per token, so that loss = Σ weight · loss.
+"""How the losses of a step's tokens become one number: one weight per token, so that it is Σ weight · loss.
 
-The weights are computed once over all tokens of an optimizer step; a sum over any split into micro-batches or ranks
-is then the same number with the same gradient. Shapes: N trained tokens of the optimizer step.
+In: episode and group of each token of an optimizer step. Out: weights, computed once over all of them;
+a sum over any split into micro-batches or ranks is then the same number with the same gradient.
+Shapes: N trained tokens of the optimizer step.
 """
 
 from __future__ import annotations
@@ -12,7 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 Aggregation = Literal[
-    "token_mean", "seq_mean_token_mean", "seq_mean_token_sum", "seq_mean_token_sum_norm", "prompt_mean_token_mean"
+    "token_mean",
+    "seq_mean_token_mean",
+    "seq_mean_token_sum",
+    "seq_mean_token_sum_norm",
+    "prompt_mean_token_mean",
 ]
 AGGREGATIONS: tuple[str, ...] = get_args(Aggregation)
 Floats: TypeAlias = NDArray[np.float64]

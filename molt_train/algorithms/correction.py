@@ -1,7 +1,7 @@
 """Weights that correct for the difference between the policy that sampled and the trainer's copy of it.
 
 In: trainer's and rollout's logprobs of the same tokens. Out: weights_N, constants of the loss.
-Shapes: N trained tokens, S sequences. Source: importance weights as in arXiv:2505.24298 and docs/algorithms.md.
+Shapes: N trained tokens, S sequences. Sources: arXiv:2505.24298 (decoupled objective), docs/algorithms.md.
 """
 
 from __future__ import annotations
@@ -32,15 +32,18 @@ def correction_weights(
         old_logprobs_N: trainer's logprobs before the step's first update.
         rollout_logprobs_N: the engine's logprobs when it sampled.
         sequence_N: int64, the sequence of each token, numbered from 0; read by `seq` and `geo`.
-        level: the statistic: each token's ratio, the sequence's product, or its geometric mean; `none` gives ones.
-        mode: `trunc` min(stat, high); `clip` clamp(stat, low, high); `mask` the token's ratio where low ≤ stat ≤ high, else 0.
+        level: the statistic: the token's ratio, the sequence's product or geometric mean; `none` gives ones.
+        mode: `trunc` min(stat, high); `clip` clamp(stat, low, high); `mask` the token's ratio where
+            low ≤ stat ≤ high, else 0.
         low: lower bound.
         high: upper bound.
     """
     log_ratio_N = (old_logprobs_N - rollout_logprobs_N).detach()
     if level == "none":
         return torch.ones_like(log_ratio_N)
-    statistic_N = bounded_exp(log_ratio_N if level == "token" else _by_sequence(log_ratio_N, sequence_N, level))
+    statistic_N = bounded_exp(
+        log_ratio_N if level == "token" else _by_sequence(log_ratio_N, sequence_N, level)
+    )
     match mode:
         case "trunc":
             return statistic_N.clamp(max=high)

@@ -1,6 +1,7 @@
-"""Estimators of the KL divergence per token (J. Schulman, "Approximating KL divergence", 2020). Shapes: N tokens.
+"""Estimators of the KL divergence per token (J. Schulman, "Approximating KL divergence", 2020).
 
 In: logprobs of the sampled tokens under two models. Out: estimates_N, differentiable in the first.
+Shapes: N tokens.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ KL_ESTIMATORS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"k1": k1, "k2": 
 """Estimators against the reference model, by name."""
 
 
-def adapted_coefficient(coefficient: float, kl: float, target: float, num_episodes: int, horizon: float) -> float:
+def adapted_coefficient(
+    coefficient: float, kl: float, target: float, num_episodes: int, horizon: float
+) -> float:
     """The coefficient moved towards the target KL: c · (1 + clip(kl / target − 1, ±.2) · n / horizon)."""
     error = max(-0.2, min(0.2, kl / target - 1))
     return coefficient * (1 + error * num_episodes / horizon)

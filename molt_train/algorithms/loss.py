@@ -1,6 +1,6 @@
 """Policy losses per token. Shapes: N trained tokens.
 
-In: logprobs under the weights being trained, logprobs before the step's first update, advantages. Out: losses_N.
+In: logprobs under the weights being trained, those before the step's first update, advantages. Out: losses_N.
 """
 
 from __future__ import annotations

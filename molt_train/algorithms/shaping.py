@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 
 def keeps_group(scores: Sequence[float], low: float, high: float) -> bool:
-    """Dynamic sampling: whether low < mean score < high, strictly; each episode counts once (arXiv:2503.14476)."""
+    """Dynamic sampling: whether low < mean score < high; each episode counts once (arXiv:2503.14476)."""
     return bool(scores) and low < sum(scores) / len(scores) < high
 
 

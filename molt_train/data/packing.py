@@ -3,8 +3,9 @@
 In: `Sample`s. Out: `MicroBatch`es, a function of the samples' order alone.
 Shapes: B rows, T padded length, N trained tokens of the micro-batch.
 
-A row holds one segment. Attention is causal and padding lies on the right, so no token sees padding and no mask is
-needed. The shift by one between a token and the position that predicts it happens here and nowhere else.
+A row holds one segment. Attention is causal and padding lies on the right, so no token sees padding and no
+mask is needed. The shift by one between a token and the position that predicts it is here and nowhere
+else.
 """
 
 from __future__ import annotations
@@ -49,9 +50,10 @@ def make_micro_batches(
     norm_tokens: int = 1024,
     pad_id: int = 0,
 ) -> list[MicroBatch]:
-    """Split one optimizer step's samples so that no micro-batch holds more than `micro_batch_tokens`, padding included.
+    """Split one optimizer step's samples; no micro-batch exceeds `micro_batch_tokens`, padding included.
 
-    Samples are taken longest first, those of equal length in their order. Samples without a trained token are left out.
+    Samples are taken longest first, those of equal length in their order; those without a trained token
+    are left out.
 
     Raises:
         ValueError: a segment alone is longer than the budget.
@@ -60,8 +62,8 @@ def make_micro_batches(
     for sample in used:
         if len(sample.segment.token_ids) > micro_batch_tokens:
             raise ValueError(
-                f"a segment of {len(sample.segment.token_ids)} tokens (episode {sample.episode} of the batch) exceeds "
-                f"micro_batch_tokens = {micro_batch_tokens}; raise it to the context's size"
+                f"a segment of {len(sample.segment.token_ids)} tokens (episode {sample.episode} of the batch)"
+                f" exceeds micro_batch_tokens = {micro_batch_tokens}; raise it to the context's size"
             )
     weights = _weights(used, aggregate, norm_tokens)
     order = sorted(range(len(used)), key=lambda index: -len(used[index].segment.token_ids))

@@ -42,7 +42,8 @@ class Sample:
 def select(graded: Sequence[Graded]) -> tuple[list[tuple[Episode, float]], int]:
     """The episodes that can be trained on with their rewards, and how many cannot.
 
-    Left out are the unresolved, the unscored and those without a token under a loss mask: they enter no baseline.
+    Left out are the unresolved, the unscored and those without a token under a loss mask: they enter no
+    baseline.
     """
     kept = [
         (item.episode, item.reward)
@@ -59,7 +60,8 @@ def assign_advantages(
 ) -> list[Sample]:
     """Advantages by the named estimator of `molt_train.algorithms.advantage.ADVANTAGES`.
 
-    An episode counts once in its group, by `group_id`; its advantage goes to the loss-mask tokens of all its segments.
+    An episode counts once in its group, by `group_id`; its advantage goes to the loss-mask tokens of all its
+    segments.
     """
     if not scored:
         return []

@@ -66,5 +66,7 @@ def evaluation_tasks(splits: Sequence[tuple[str, int]], num_tasks: int) -> list[
     task_ids = [f"{split}:{index}" for split, size in splits for index in range(size)]
     if len(task_ids) < num_tasks:
         names = ", ".join(f"{split} ({size})" for split, size in splits)
-        raise ValueError(f"{num_tasks} evaluation tasks asked for, {names} has {len(task_ids)}; lower eval.num_tasks")
+        raise ValueError(
+            f"{num_tasks} evaluation tasks asked for, {names} has {len(task_ids)}; lower eval.num_tasks"
+        )
     return task_ids[:num_tasks]

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import gymnasium
+import gymnasium.error
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from molt_envs import AgentEnv, EnvCard, Full, TokenEnv, Window
 from molt_train.config import Config
@@ -18,6 +19,9 @@ from molt_train.model.load import load_model
 from molt_train.rollout.chat_renderer import ChatRenderer
 from molt_train.rollout.engine import Sampling
 from molt_train.rollout.transformers_engine import TransformersEngine
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 AUTOCAST: dict[str, torch.dtype | None] = {"none": None, "bfloat16": torch.bfloat16}
 
@@ -44,7 +48,9 @@ def build_actor(config: Config) -> Actor:
     Raises:
         ValueError: the model or the environment does not exist or does not fit the configuration.
     """
-    model, tokenizer = load_model(config.model.path, dtype=torch.float32 if config.model.dtype == "float32" else torch.bfloat16)
+    model, tokenizer = load_model(
+        config.model.path, dtype=torch.float32 if config.model.dtype == "float32" else torch.bfloat16
+    )
     if config.model.gradient_checkpointing:
         model.gradient_checkpointing_enable()
     renderer = ChatRenderer(tokenizer)
@@ -61,9 +67,14 @@ def build_actor(config: Config) -> Actor:
 
 def make_text_env(config: Config) -> gymnasium.Env[str, str]:
     """The configured environment, in text."""
-    env = gymnasium.make(config.env.id, disable_env_checker=True, **config.env.kwargs)
+    try:
+        env = gymnasium.make(config.env.id, disable_env_checker=True, **config.env.kwargs)
+    except gymnasium.error.Error as error:
+        raise ValueError(f"env.id = {config.env.id!r} cannot be made: {error}") from error
     if not isinstance(env.unwrapped, AgentEnv):
-        raise ValueError(f"env.id = {config.env.id!r} is no environment of text tasks; `molt-envs list` names those")
+        raise ValueError(
+            f"env.id = {config.env.id!r} is no environment of text tasks; `molt-envs list` names those"
+        )
     return env
 
 

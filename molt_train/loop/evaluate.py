@@ -1,6 +1,6 @@
 """How good a policy is on a fixed list of tasks.
 
-In: a rollout runner and task ids. Out: an `Evaluation` with intervals. The same seed gives the same evaluation.
+In: a rollout runner and task ids. Out: an `Evaluation` with intervals; the same for the same seed.
 """
 
 from __future__ import annotations

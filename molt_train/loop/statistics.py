@@ -22,7 +22,7 @@ def rollout_metrics(graded: Sequence[Graded], trained_version: int) -> dict[str,
 
     Args:
         graded: the step's episodes.
-        trained_version: version of the weights that are about to be trained, against which staleness is counted.
+        trained_version: version of the weights about to be trained, against which staleness is counted.
     """
     counts = Counter(str(item.episode.outcome) for item in graded)
     resolved = [item.episode for item in graded if item.episode.outcome != "unresolved"]

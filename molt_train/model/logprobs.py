@@ -1,6 +1,7 @@
 """Logprobs and entropies of chosen tokens without the logits of all of them in memory.
 
-In: hidden states at the positions that predict the tokens, the output matrix, the tokens. Out: logprobs_N, entropy_N.
+In: hidden states at the positions that predict the tokens, the output matrix, the tokens.
+Out: logprobs_N, entropy_N.
 Shapes: N tokens, D hidden, V ids, C tokens of one chunk. Memory beyond the inputs is C·V.
 """
 
@@ -15,9 +16,13 @@ CHUNK_TOKENS = 1024
 
 
 def token_logprobs(
-    hidden_ND: Tensor, weight_VD: Tensor, targets_N: Tensor, temperature: float = 1.0, chunk_tokens: int = CHUNK_TOKENS
+    hidden_ND: Tensor,
+    weight_VD: Tensor,
+    targets_N: Tensor,
+    temperature: float = 1.0,
+    chunk_tokens: int = CHUNK_TOKENS,
 ) -> tuple[Tensor, Tensor]:
-    """Logprobs of `targets_N` under softmax(hidden · weightᵀ / temperature), and the distributions' entropies.
+    """Logprobs of `targets_N` under softmax(hidden · weightᵀ / temperature), and the entropies.
 
     Args:
         hidden_ND: hidden states, float32 or bfloat16; gradients flow into them.
@@ -40,7 +45,13 @@ class _TokenLogprobs(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, hidden_ND: Tensor, weight_VD: Tensor, targets_N: Tensor, scale: float, chunk: int, dtype: torch.dtype
+        ctx: Any,
+        hidden_ND: Tensor,
+        weight_VD: Tensor,
+        targets_N: Tensor,
+        scale: float,
+        chunk: int,
+        dtype: torch.dtype,
     ) -> tuple[Tensor, Tensor]:
         weight = weight_VD.to(dtype)
         logprobs_N = hidden_ND.new_empty(len(targets_N), dtype=torch.float32)

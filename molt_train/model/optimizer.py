@@ -33,7 +33,7 @@ def build_adamw(
 
 
 def learning_rate(step: int, peak: float, warmup_steps: int, total_steps: int, schedule: Schedule) -> float:
-    """The rate of optimizer step `step` (from 0): a linear rise to `peak`, then constant or a fall towards 0."""
+    """The rate of optimizer step `step` (from 0): a linear rise to `peak`, then constant or a fall to 0."""
     if step < warmup_steps:
         return peak * (step + 1) / warmup_steps
     done = (step - warmup_steps) / max(1, total_steps - warmup_steps)

@@ -1,6 +1,7 @@
 """Logprobs of a micro-batch's trained tokens under a model: the one forward pass of training.
 
-In: a model and a `MicroBatch`. Out: logprobs_N and entropy_N, float32. Shapes: B rows, T padded length, N tokens.
+In: a model and a `MicroBatch`. Out: logprobs_N and entropy_N, float32.
+Shapes: B rows, T padded length, N trained tokens.
 """
 
 from __future__ import annotations
@@ -27,4 +28,6 @@ def score_tokens(
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
         hidden_BTD = model.base_model(input_ids=batch.token_ids_BT, use_cache=False).last_hidden_state
         hidden_ND = hidden_BTD.flatten(0, 1)[batch.predictor_N]
-        return token_logprobs(hidden_ND, model.get_output_embeddings().weight, batch.targets_N, temperature)
+        output = model.get_output_embeddings()
+        assert isinstance(output, torch.nn.Linear) and output.bias is None, "an output matrix without bias"
+        return token_logprobs(hidden_ND, output.weight, batch.targets_N, temperature)

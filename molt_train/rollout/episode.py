@@ -6,6 +6,7 @@ In: a request, an environment over tokens, an engine session. Out: an `Episode`,
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -56,13 +57,15 @@ async def run_episode(
 ) -> Episode:
     """Play one episode to its end.
 
-    `sampling.seed` is replaced turn by turn by seeds derived from the request's. Environment calls run in `executor`
-    and are given `env_timeout_s`. Errors become the outcome *failed* or *unresolved*; nothing is raised but cancellation.
+    `sampling.seed` is replaced turn by turn by seeds derived from the request's. Environment calls run in
+    `executor` and are given `env_timeout_s`. Errors become the outcome *failed* or *unresolved*; nothing is
+    raised but cancellation.
     """
     recorder = EpisodeRecorder()
     state = _State({})
     with boundary() as result:
         state.outcome = await _play(request, env, session, sampling, executor, env_timeout_s, recorder, state)
+        _check_score(state.info)
     outcome = state.outcome if result.failure is None else result.failure.outcome
     if outcome == "failed":
         recorder.settle()
@@ -96,7 +99,9 @@ async def _play(
     state: _State,
 ) -> Outcome:
     async def call(what: str, function: Callable[[], _Result]) -> _Result:
-        return await _in_thread(f"{request.env_id} {what} of {request.task_id}", function, executor, env_timeout_s)
+        return await call_in_thread(
+            f"{request.env_id} {what} of {request.task_id}", function, executor, env_timeout_s
+        )
 
     context, state.info = await call(
         "reset", lambda: env.reset(seed=request.seed, options={"task_id": request.task_id})
@@ -105,7 +110,9 @@ async def _play(
     turn = 0
     while True:
         try:
-            generation = await session.generate(context, replace(sampling, seed=derive_seed(request.seed, turn)))
+            generation = await session.generate(
+                context, replace(sampling, seed=derive_seed(request.seed, turn))
+            )
         except PromptTooLong:
             if turn == 0:
                 raise
@@ -137,10 +144,23 @@ async def _play(
         turn += 1
 
 
-async def _in_thread(what: str, function: Callable[[], _Result], executor: Executor, timeout_s: float) -> _Result:
-    """Run an environment's call off the event loop; a time-out is the environment's failure, by name."""
+async def call_in_thread(
+    what: str, function: Callable[[], _Result], executor: Executor, timeout_s: float
+) -> _Result:
+    """Run an environment's call off the event loop.
+
+    Raises:
+        InfrastructureError: it took longer than `timeout_s`; the message says what did.
+    """
     future = asyncio.get_running_loop().run_in_executor(executor, function)
     try:
         return await asyncio.wait_for(future, timeout_s)
     except TimeoutError as error:
         raise InfrastructureError(f"{what} did not return within {timeout_s} s") from error
+
+
+def _check_score(info: Mapping[str, Any]) -> None:
+    """A score that is no number is the environment's failure: it costs one episode, not the run."""
+    score = float(info.get("score", 0.0))
+    if not math.isfinite(score):
+        raise InfrastructureError(f"the environment reported the score {score}")

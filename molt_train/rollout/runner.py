@@ -1,7 +1,7 @@
 """Runs many episodes at once, a bounded number at a time, and gives them back in the order asked for.
 
-In: requests. Out: episodes, one per request. One thread serves the environments, so that each is built, stepped and
-closed in one thread and never on the event loop.
+In: requests. Out: episodes, one per request. One thread serves the environments, so that each is built,
+stepped and closed in one thread and never on the event loop.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import TracebackType
 
 from molt_envs import Episode, TokenEnv
 from molt_train.rollout.engine import Engine, Sampling
-from molt_train.rollout.episode import EpisodeRequest, run_episode
+from molt_train.rollout.episode import EpisodeRequest, call_in_thread, run_episode
 
 OnEpisode = Callable[[Episode], None]
 
@@ -39,11 +39,15 @@ class RolloutRunner:
     def __enter__(self) -> RolloutRunner:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        for env in self._idle:
-            self._executor.submit(env.close).result(self._env_timeout_s)
-        self._idle.clear()
-        self._executor.shutdown(wait=kind is None, cancel_futures=True)
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        try:
+            for env in self._idle:
+                self._executor.submit(env.close).result(self._env_timeout_s)
+        finally:
+            self._idle.clear()
+            self._executor.shutdown(wait=False, cancel_futures=True)
 
     async def run(
         self, requests: Sequence[EpisodeRequest], sampling: Sampling, on_episode: OnEpisode | None = None
@@ -79,12 +83,14 @@ class RolloutRunner:
                 on_episode(episode)
 
     async def _grow(self, count: int) -> None:
-        loop = asyncio.get_running_loop()
         while len(self._idle) < count:
-            env = await asyncio.wait_for(loop.run_in_executor(self._executor, self._make_env), self._env_timeout_s)
+            env = await call_in_thread(
+                "building an environment", self._make_env, self._executor, self._env_timeout_s
+            )
             if not env.card.bounded:
+                self._executor.submit(env.close)
                 raise ValueError(
                     f"{type(env.env.unwrapped).__name__} is not declared bounded (pure and quick); "
-                    "this runner steps environments in a thread of its own process and takes bounded ones only"
+                    "this runner steps environments in a thread of its own process and takes bounded ones"
                 )
             self._idle.append(env)
