@@ -1,8 +1,8 @@
 """Episodes per second of the in-process engine against lock-step batches of transformers' own `generate`.
 
-Both play the same environment through `TokenEnv` with the same small model: as many episodes at once, as many turns,
-as many sampled ids. `generate` pre-fills the whole conversation at each turn, in its faster cache setting, and is not
-asked for logprobs, which the engine always gives. Rounds of the two alternate.
+Both play the same environment through `TokenEnv` with the same small model: as many episodes at once, as many
+turns, as many sampled ids. `generate` pre-fills all of a conversation at each turn, in its faster cache mode,
+and is not asked for logprobs, which the engine always gives. Rounds of the two alternate.
 """
 
 from __future__ import annotations
