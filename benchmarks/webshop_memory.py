@@ -21,10 +21,10 @@ TIMEOUT_S = 120.0
 
 
 def main() -> None:
-    """Measure one process by itself, then the workers of a server that loaded the catalogue before it forked.
+    """Measure one process by itself, then the workers of a server that loaded the catalogue, then forked.
 
-    Proportional set sizes (PSS) count a page that n processes share as 1/n in each. The server's own share is in the
-    details, not in the sum.
+    Proportional set sizes (PSS) count a page that n processes share as 1/n in each. The server's own share is
+    in the details, not in the sum.
     """
     alone = _spawned(_one)[0]
     *workers, server = _spawned(_serve)
@@ -56,8 +56,6 @@ def _spawned(target: object) -> list[int]:
 
 def _make() -> Env[str, str]:
     import gymnasium
-
-    import molt_envs.families.webshop.oracle
 
     env = gymnasium.make("molt/WebShop-v0")
     env.reset(seed=0)

@@ -40,7 +40,9 @@ def main() -> None:
         "search_p50_us": median(search_s) * 1e6,
         "num_steps": len(step_s),
     }
-    record(f"{NAME}.step", "a mean step costs at most 10 CartPole steps", step_ratio, step_ratio <= 10, details)
+    record(
+        f"{NAME}.step", "a mean step costs at most 10 CartPole steps", step_ratio, step_ratio <= 10, details
+    )
     record(f"{NAME}.search", "a search at p50 costs at most 30", search_ratio, search_ratio <= 30, details)
 
 
