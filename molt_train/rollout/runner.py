@@ -7,6 +7,7 @@ stepped and closed in one thread and never on the event loop.
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -43,11 +44,16 @@ class RolloutRunner:
         self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
     ) -> None:
         try:
-            for env in self._idle:
-                self._executor.submit(env.close).result(self._env_timeout_s)
+            self._executor.submit(self._close_all).result(self._env_timeout_s)
+        except TimeoutError:
+            # An environment hangs in its thread: a warning, since the episodes that were played are good.
+            warnings.warn(f"the environments did not close within {self._env_timeout_s} s", stacklevel=2)
         finally:
-            self._idle.clear()
             self._executor.shutdown(wait=False, cancel_futures=True)
+
+    def _close_all(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
 
     async def run(
         self, requests: Sequence[EpisodeRequest], sampling: Sampling, on_episode: OnEpisode | None = None
@@ -88,7 +94,7 @@ class RolloutRunner:
                 "building an environment", self._make_env, self._executor, self._env_timeout_s
             )
             if not env.card.bounded:
-                self._executor.submit(env.close)
+                await call_in_thread("closing an environment", env.close, self._executor, self._env_timeout_s)
                 raise ValueError(
                     f"{type(env.env.unwrapped).__name__} is not declared bounded (pure and quick); "
                     "this runner steps environments in a thread of its own process and takes bounded ones"

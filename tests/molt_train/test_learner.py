@@ -1,4 +1,4 @@
-"""The learner: one gradient whatever the split, equal to a plain loop over episodes; steps, clipping, state."""
+"""The learner: one gradient whatever the split, equal to a plain loop; steps, clipping, state."""
 
 from __future__ import annotations
 
