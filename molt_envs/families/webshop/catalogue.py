@@ -59,12 +59,12 @@ class Catalogue:
         """What the results page shows of a product."""
         return self._cards[self._card_ends[row] : self._card_ends[row + 1]]
 
-    @lru_cache(maxsize=16)  # noqa: B019 - a catalogue lives as long as its process
+    @lru_cache(maxsize=4)  # noqa: B019 - a catalogue lives as long as its process
     def product(self, row: int) -> Product:
         """The product of a row."""
         return pickle.loads(self._records[self._record_ends[row] : self._record_ends[row + 1]])
 
-    @lru_cache(maxsize=32)  # noqa: B019 - a catalogue lives as long as its process
+    @lru_cache(maxsize=8)  # noqa: B019 - a catalogue lives as long as its process
     def find(self, query: str) -> tuple[int, ...]:
         """Rows that a query finds: `<a>`, `<c>`, `<q>` list, `<r>` draws by the query, other words rank."""
         mark, _, rest = query.strip().lower().partition(" ")

@@ -50,7 +50,7 @@ def results_page(catalogue: Catalogue, rows: tuple[int, ...], number: int, page_
     return _page(parts, links)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def item_page(catalogue: Catalogue, row: int) -> Page:
     """The page of a product; its `< Prev` leads to results page 0, which stands for the last one seen."""
     product = catalogue.product(row)
@@ -75,7 +75,7 @@ def item_page(catalogue: Catalogue, row: int) -> Page:
     return _page([*parts, "Description", "Features", "Reviews", "Buy Now"], links, hidden)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def sub_page(catalogue: Catalogue, row: int, name: str) -> Page:
     """The description, features or reviews of a product."""
     product = catalogue.product(row)

@@ -1,4 +1,4 @@
-"""A small shop in the original's files, for tests: three shirts, one with equal values in two groups, a lamp."""
+"""A small shop in the original's files: three shirts, one with equal values in two groups, and a lamp."""
 
 from __future__ import annotations
 
