@@ -87,7 +87,7 @@ def read_products(paths: Sequence[Path | None]) -> Iterator[Product]:
             seen.add(asin)
             entry = _checked(f"{paths[1]}: {asin}", "(record)", known.get(asin), dict)
             humans = tuple(_humans(f"{paths[2]}: {asin}", human.get(asin)))
-            yield _product(f"{place} ({asin})", record, f"{paths[1]}: {asin}", entry, humans)
+            yield _product(f"{place} ({asin})", record | {"asin": asin}, f"{paths[1]}: {asin}", entry, humans)
 
 
 def _product(place: str, record: Record, known_place: str, known: Record, humans: Humans) -> Product:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
+import subprocess
+import sys
 from statistics import mean
 
-import gymnasium
 import pytest
 
 from molt_envs.families.webshop.catalogue import load_catalogue
@@ -118,6 +118,10 @@ def test_no_shortcut_solves_it(policy: str, most: float) -> None:
 
 
 def test_it_starts_in_under_a_second() -> None:
-    start = time.perf_counter()
-    gymnasium.make("molt_envs:molt/WebShop-v0").reset(seed=0)
-    assert time.perf_counter() - start < 1.0
+    program = (
+        "import time, gymnasium, molt_envs; start = time.perf_counter();"
+        "gymnasium.make('molt/WebShop-v0').reset(seed=0); print(time.perf_counter() - start)"
+    )
+    command = [sys.executable, "-c", program]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert float(answer.stdout) < 1.0
