@@ -16,8 +16,8 @@ import torch
 from molt_envs import Episode
 from molt_train.config import Config
 from molt_train.data.packing import make_micro_batches
-from molt_train.data.samples import demonstration_samples
-from molt_train.data.tasks import TaskSampler
+from molt_train.data.samples import Sample, demonstration_samples, language_samples
+from molt_train.data.tasks import TaskSampler, derive_seed
 from molt_train.demonstrations import demonstrate
 from molt_train.loop.actor import Actor, build_actor
 from molt_train.model.export import export_model
@@ -86,7 +86,11 @@ def fit(
         lr = learning_rate(step, section.lr, section.warmup_steps, section.num_steps, section.schedule)
         set_learning_rate(optimizer, lr)
         chosen = _batch(episodes, section.batch_episodes, section.seed, step)
-        loss, norm, num_tokens = _step(config, actor, optimizer, chosen)
+        if step < section.language_steps:
+            samples = language_samples(chosen, section.language_share, derive_seed(section.seed, "language", step))
+        else:
+            samples = demonstration_samples(chosen)
+        loss, norm, num_tokens = _step(config, actor, optimizer, samples)
         if (step + 1) % _REPORT_EVERY == 0 or step + 1 == section.num_steps:
             seconds = max(time.monotonic() - begun, 1e-9)
             values = {
@@ -100,13 +104,13 @@ def fit(
 
 
 def _step(
-    config: Config, actor: Actor, optimizer: torch.optim.Optimizer, episodes: Sequence[Episode]
+    config: Config, actor: Actor, optimizer: torch.optim.Optimizer, samples: Sequence[Sample]
 ) -> tuple[float, float, int]:
     """One optimizer step; gives its loss, gradient norm and number of tokens."""
     section = config.sft
     optimizer.zero_grad(set_to_none=True)
     total, num_tokens = 0.0, 0
-    for batch in make_micro_batches(demonstration_samples(episodes), section.micro_batch_tokens):
+    for batch in make_micro_batches(samples, section.micro_batch_tokens):
         logprobs_N, _ = score_tokens(actor.model, batch, 1.0, section.autocast == "bfloat16")
         loss = -(batch.weights_N * logprobs_N).sum()
         loss.backward()

@@ -85,8 +85,8 @@ def _micro_batch(
     predictors: list[np.ndarray] = []
     for row, sample in enumerate(samples):
         token_ids_BT[row, : len(sample.segment.token_ids)] = sample.segment.token_ids
-        predictors.append(row * width + np.flatnonzero(sample.segment.loss_mask) - 1)
-    masks = [sample.segment.loss_mask for sample in samples]
+        predictors.append(row * width + np.flatnonzero(sample.trained_T) - 1)
+    masks = [sample.trained_T for sample in samples]
     counts = [int(mask.sum()) for mask in masks]
 
     def gather(arrays: Sequence[np.ndarray], dtype: torch.dtype) -> Tensor:

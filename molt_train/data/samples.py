@@ -7,7 +7,7 @@ Shapes: T tokens of a segment.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -32,11 +32,18 @@ class Sample:
     """Number of its episode in the batch: segments of one episode share it."""
     group: int
     """Number of its group in the batch."""
+    language_T: NDArray[np.bool_] | None = None
+    """Tokens to learn instead of those under the loss mask, where the text itself is the lesson."""
+
+    @property
+    def trained_T(self) -> NDArray[np.bool_]:
+        """Which tokens enter the loss."""
+        return self.segment.loss_mask if self.language_T is None else self.language_T
 
     @property
     def num_trained(self) -> int:
-        """Tokens under the loss mask."""
-        return int(self.segment.loss_mask.sum())
+        """Tokens that enter the loss."""
+        return int(self.trained_T.sum())
 
 
 def select(graded: Sequence[Graded]) -> tuple[list[tuple[Episode, float]], int]:
@@ -91,6 +98,17 @@ def demonstration_samples(episodes: Sequence[Episode]) -> list[Sample]:
         for number, episode in enumerate(episodes)
         for segment in episode.segments
     ]
+
+
+def language_samples(episodes: Sequence[Episode], share: float, seed: int) -> list[Sample]:
+    """Samples for learning the texts: a random `share` of all tokens, whoever wrote them. Token 0 has no predictor."""
+    rng = np.random.default_rng(seed)
+    samples: list[Sample] = []
+    for sample in demonstration_samples(episodes):
+        chosen_T = rng.random(len(sample.segment.token_ids)) < share
+        chosen_T[0] = False
+        samples.append(replace(sample, language_T=chosen_T))
+    return samples
 
 
 def _reinforce(scored: Sequence[tuple[Episode, float]], gamma: float) -> list[list[Floats]]:

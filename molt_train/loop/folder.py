@@ -55,7 +55,7 @@ class RunFolder:
         self._checkpoint = load_latest(self.path / CHECKPOINTS) if config.run.resume else None
         step = None if self._checkpoint is None else self._checkpoint.step
         if config.run.resume and step is None:
-            step = 0
+            step = -1
         sinks = (TensorBoardSink(self.path, step),) if config.run.tensorboard else ()
         self._writer = MetricsWriter(self.path, step, sinks)
         (self.path / "config.toml").write_text(config_to_toml(config), encoding="utf-8")

@@ -82,7 +82,7 @@ def environment_texts(spec: NewModelSpec) -> Iterator[str]:
         base = env.unwrapped
         if not isinstance(base, AgentEnv):
             raise ValueError(f"{env_id} is no environment of text tasks; `molt-envs list` names those")
-        yield base.card.system_prompt
+        yield from [base.card.system_prompt] * 2
         for number in range(spec.num_episodes):
             observation, info = env.reset(seed=spec.seed + number, options={"split": "train"})
             policy = base.oracle(seed=number)
