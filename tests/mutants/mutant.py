@@ -20,6 +20,10 @@ class Mutant:
     test: str
     """The pytest id of the test that must fail."""
 
+    def __post_init__(self) -> None:
+        if self.old == self.new:
+            raise ValueError(f"mutant {self.name!r} changes nothing: {self.old!r}; write a fault")
+
     def apply(self, text: str) -> str:
         """The faulty text.
 

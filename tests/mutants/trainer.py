@@ -22,8 +22,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "predictor-off-by-one",
         _PACKING,
-        "np.flatnonzero(sample.segment.loss_mask) - 1)",
-        "np.flatnonzero(sample.segment.loss_mask))",
+        "np.flatnonzero(sample.trained_T) - 1)",
+        "np.flatnonzero(sample.trained_T))",
         f"{_T_PACKING}::test_the_predictor_is_the_position_before_the_target",
     ),
     Mutant(
@@ -36,16 +36,15 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "loss-on-observations",
         _PACKING,
-        "masks = [sample.segment.loss_mask for sample in samples]",
-        "masks = [~sample.segment.loss_mask for sample in samples]",
+        "masks = [sample.trained_T for sample in samples]",
+        "masks = [~sample.trained_T for sample in samples]",
         f"{_T_FIELD}::test_only_sampled_tokens_are_targets",
     ),
     Mutant(
         "denominators-per-micro-batch",
         _PACKING,
-        "batches.append(_micro_batch([used[i] for i in rows], [weights[i] for i in rows], rows, width, pad_id))",
-        "batches.append(_micro_batch([used[i] for i in rows], "
-        "_weights([used[i] for i in rows], aggregate, norm_tokens), rows, width, pad_id))",
+        "[weights[i] for i in rows]",
+        "_weights([used[i] for i in rows], aggregate, norm_tokens)",
         f"{_T_LEARNER}::test_the_gradient_is_that_of_a_plain_loop_for_every_split",
     ),
     Mutant(
@@ -63,12 +62,10 @@ MUTANTS: list[Mutant] = [
         f"{_T_LEARNER}::test_the_gradient_is_that_of_a_plain_loop_for_every_split",
     ),
     Mutant(
-        "segments-count-as-episodes",
+        "only-the-last-segment",
         _SAMPLES,
-        "        for number, (episode, _) in enumerate(scored)\n"
-        "        for segment, advantages_T in zip(episode.segments, per_episode[number], strict=True)",
-        "        for number, (episode, _) in enumerate(scored)\n"
-        "        for segment, advantages_T in zip(episode.segments[-1:], per_episode[number][-1:], strict=True)",
+        "zip(episode.segments, per_episode[number], strict=True)",
+        "zip(episode.segments[-1:], per_episode[number][-1:], strict=True)",
         f"{_T_SAMPLES}::test_an_episode_of_two_segments_counts_once",
     ),
     Mutant(
@@ -221,8 +218,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "reward-on-the-wrong-turn",
         _EPISODE,
-        "        state.info = step.info\n        recorder.reward(step.reward)\n",
-        "        state.info = step.info\n        if step.terminated:\n            recorder.reward(step.reward)\n",
+        "        recorder.reward(step.reward)\n",
+        "        if step.terminated:\n            recorder.reward(step.reward)\n",
         f"{_T_EPISODE}::test_terminated",
     ),
     Mutant(
@@ -242,8 +239,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "sampled-ids-encoded-again",
         _EPISODE,
-        "context = [*context, *generation.token_ids, *step.token_ids]",
-        "context = [*context, *env.renderer.write(env.renderer.parse(generation.token_ids)), *step.token_ids]",
+        "*generation.token_ids, *step.token_ids]",
+        "*env.renderer.write(env.renderer.parse(generation.token_ids)), *step.token_ids]",
         f"{_T_FIELD}::test_sampled_ids_are_kept_where_encoding_would_choose_others",
     ),
     Mutant(
@@ -316,5 +313,82 @@ MUTANTS: list[Mutant] = [
         'resolved = [episode for episode in episodes if episode.outcome != "unresolved"]',
         "resolved = list(episodes)",
         f"{_TESTS}/loop/test_evaluate.py::test_the_unresolved_are_counted_and_enter_no_mean",
+    ),
+    Mutant(
+        "group-of-one-has-no-reward",
+        _ADVANTAGE,
+        "np.where(counts_G[groups_E] == 1, rewards_E, centred_E * scale_G[groups_E])",
+        "centred_E * scale_G[groups_E]",
+        f"{_T_ADVANTAGE}::test_a_group_of_one",
+    ),
+    Mutant(
+        "reward-on-the-last-token",
+        _ADVANTAGE,
+        "rewards_T[last] += reward",
+        "rewards_T[-1] += reward",
+        f"{_T_ADVANTAGE}::test_reinforce_returns",
+    ),
+    Mutant(
+        "whitening-by-episode",
+        _ADVANTAGE,
+        "whiten(dr_grpo(rewards_E, groups_E, lengths_E), lengths_E.astype(np.float64))",
+        "whiten(dr_grpo(rewards_E, groups_E, lengths_E))",
+        f"{_T_ADVANTAGE}::test_literal_values",
+    ),
+    Mutant(
+        "whitening-by-sample-variance",
+        _ADVANTAGE,
+        "((values - mean) ** 2 * weights).sum() / total",
+        "((values - mean) ** 2 * weights).sum() / (total - 1)",
+        f"{_T_ADVANTAGE}::test_literal_values",
+    ),
+    Mutant(
+        "better-branch-of-the-clip",
+        _LOSS,
+        "torch.maximum(plain_N, clipped_N)",
+        "torch.minimum(plain_N, clipped_N)",
+        f"{_T_LOSS}::test_ppo",
+    ),
+    Mutant(
+        "ratio-without-bound",
+        _LOSS,
+        "log_ratio.clamp(-LOG_RATIO_LIMIT, LOG_RATIO_LIMIT).exp()",
+        "log_ratio.exp()",
+        f"{_T_LOSS}::test_log_ratios_are_bounded",
+    ),
+    Mutant(
+        "gradient-through-the-correction",
+        _CORRECTION,
+        "rollout_logprobs_N).detach()",
+        "rollout_logprobs_N)",
+        f"{_T_CORRECTION}::test_weights_are_constants",
+    ),
+    Mutant(
+        "correction-left-out",
+        _LEARNER,
+        "(batch.weights_N * scored.correction_N * policy.loss_N)",
+        "(batch.weights_N * policy.loss_N)",
+        f"{_T_LEARNER}::test_the_gradient_is_that_of_a_plain_loop_for_every_split",
+    ),
+    Mutant(
+        "untrained-episodes-in-the-baseline",
+        _SAMPLES,
+        "        and any(segment.loss_mask.any() for segment in item.episode.segments)\n",
+        "",
+        f"{_T_FIELD}::test_an_episode_without_action_tokens_enters_no_mean",
+    ),
+    Mutant(
+        "segments-are-sequences",
+        _PACKING,
+        "[sample.episode for sample in samples]",
+        "list(range(len(samples)))",
+        f"{_T_LEARNER}::test_the_gradient_is_that_of_a_plain_loop_for_every_split",
+    ),
+    Mutant(
+        "micro-batch-over-its-budget",
+        _PACKING,
+        "max(1, micro_batch_tokens // width)",
+        "micro_batch_tokens // width + 1",
+        f"{_T_PACKING}::test_every_trained_token_is_in_one_batch_within_the_budget",
     ),
 ]

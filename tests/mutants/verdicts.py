@@ -1,4 +1,4 @@
-"""Runs the tests of mutants in copies of the project.
+"""Runs the tests of mutants in a copy of the project.
 
 In: a project's root and mutants. Out: a `Verdict` for each; the project itself is not changed.
 """
@@ -6,18 +6,15 @@ In: a project's root and mutants. Out: a `Verdict` for each; the project itself 
 from __future__ import annotations
 
 import os
-import queue
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.mutants.catalogue import Mutant
+from tests.mutants.mutant import Mutant
 
 TEST_TIMEOUT_S = 300.0
 _PASSED, _FAILED = 0, 1
@@ -31,45 +28,40 @@ class Verdict:
     mutant: Mutant
     """The mutant."""
     killed: bool
-    """Whether its test ran and failed."""
+    """Whether its test passed without the fault, and ran and failed with it."""
     reason: str
     """What was seen, in a few words; for a mutant that was not killed the end of pytest's output too."""
 
 
-def judge(root: Path, mutants: Sequence[Mutant], num_workers: int = 1) -> Iterator[Verdict]:
+def judge(root: Path, mutants: Sequence[Mutant]) -> Iterator[Verdict]:
     """Verdicts in the order of the mutants, as they are found.
 
     A test kills its mutant if it passes on the plain copy and fails on the mutated one; an error before the
     test runs, such as a file that cannot be imported, kills nothing.
     """
-    with ExitStack() as stack:
-        copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
-        for _ in range(num_workers):
-            copy = Path(stack.enter_context(TemporaryDirectory(prefix="mutants-"))) / "project"
-            shutil.copytree(root, copy, ignore=_NOT_COPIED)
-            copies.put(copy)
-        pool = stack.enter_context(ThreadPoolExecutor(num_workers))
-        yield from pool.map(lambda mutant: _judge_one(copies, mutant), mutants)
-
-
-def _judge_one(copies: queue.SimpleQueue[Path], mutant: Mutant) -> Verdict:
-    copy = copies.get(timeout=TEST_TIMEOUT_S * 4)
-    try:
-        code, output = _run_test(copy, mutant.test)
-        if code != _PASSED:
-            return Verdict(mutant, False, f"without the fault the test gives exit status {code}\n{output}")
-        return _judge_mutated(copy, mutant)
-    finally:
-        copies.put(copy)
+    with TemporaryDirectory(prefix="mutants-") as folder:
+        copy = Path(folder) / "project"
+        shutil.copytree(root, copy, ignore=_NOT_COPIED)
+        plain: dict[str, tuple[int, str]] = {}
+        for mutant in mutants:
+            if mutant.test not in plain:
+                plain[mutant.test] = _run_test(copy, mutant.test)
+            code, output = plain[mutant.test]
+            if code == _PASSED:
+                yield _judge_mutated(copy, mutant)
+            else:
+                reason = f"without the fault the test gives exit status {code}\n{output}"
+                yield Verdict(mutant, False, reason)
 
 
 def _judge_mutated(copy: Path, mutant: Mutant) -> Verdict:
-    source = (copy / mutant.file).read_bytes()
+    path = copy / mutant.file
+    source = path.read_text(encoding="utf-8")
     try:
-        mutant.apply(copy)
+        path.write_text(mutant.apply(source), encoding="utf-8")
         code, output = _run_test(copy, mutant.test)
     finally:
-        (copy / mutant.file).write_bytes(source)
+        path.write_text(source, encoding="utf-8")
     if code == _FAILED:
         return Verdict(mutant, True, "killed")
     seen = "the test passes on the fault" if code == _PASSED else f"the test did not run: exit status {code}"

@@ -9,7 +9,7 @@ import pytest
 
 from molt_envs import Segment
 from molt_train.algorithms.advantage import ADVANTAGES, reinforce_returns, whiten
-from molt_train.data.samples import assign_advantages, demonstration_samples, select
+from molt_train.data.samples import assign_advantages, demonstration_samples, language_samples, select
 from molt_train.rewards import Graded
 from tests.molt_train.episodes import make_episode, make_segment, random_batch
 
@@ -83,3 +83,15 @@ def test_demonstrations_have_advantage_one() -> None:
     samples = demonstration_samples([make_episode([segment(), segment()])])
     assert [sample.episode for sample in samples] == [0, 0]
     assert all((sample.advantages_T == 1).all() for sample in samples)
+
+
+def test_language_samples_choose_a_seeded_share_of_all_tokens_but_the_first() -> None:
+    long = make_segment(list(range(50)), [([3] * 20, [4] * 30)] * 4)
+    samples = language_samples([make_episode([long, long])], share=0.3, seed=5)
+    again = language_samples([make_episode([long, long])], share=0.3, seed=5)
+    for sample, same in zip(samples, again, strict=True):
+        assert np.array_equal(sample.trained_T, same.trained_T)
+        assert not sample.trained_T[0]
+        assert sample.trained_T.mean() == pytest.approx(0.3, abs=0.08)
+        assert sample.trained_T[~long.action_mask].any()
+    assert not np.array_equal(samples[0].trained_T, samples[1].trained_T)
