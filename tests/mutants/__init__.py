@@ -1,1 +1,1 @@
-"""Source mutations that a named test must notice, and what runs them: `python -m tests.mutants [NAME…]`."""
+"""Faults put into the source one at a time, and the test that fails on each: `python -m tests.mutants`."""
