@@ -75,7 +75,7 @@ def test_a_function_of_a_module_is_found() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("sucess", "unknown reward 'sucess'; known are env, success"),
+        ("solved", "unknown reward 'solved'; known are env, success"),
         ("no_such_module_here:f", "cannot import 'no_such_module_here'"),
         ("math:no_such_function", "math has no function 'no_such_function'"),
         ("math:pi", "math has no function 'pi'"),
