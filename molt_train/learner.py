@@ -22,7 +22,7 @@ from molt_train.config import Config
 from molt_train.data.packing import MicroBatch, make_micro_batches
 from molt_train.data.samples import Sample, assign_advantages, select
 from molt_train.model.optimizer import build_adamw, learning_rate, set_learning_rate
-from molt_train.model.score import score_tokens
+from molt_train.model.score import check_scores, score_tokens
 from molt_train.rewards import Graded
 
 if TYPE_CHECKING:
@@ -46,9 +46,13 @@ class Learner:
         model: the actor, trained in place.
         config: the recipe; `algorithm`, `optimizer` and `train` are read.
         pad_id: id that fills rows; its value is never seen.
+
+    Raises:
+        ValueError: the model's logits are not those of its output matrix.
     """
 
     def __init__(self, model: PreTrainedModel, config: Config, pad_id: int = 0) -> None:
+        check_scores(model)
         self.model, self._config, self._pad_id = model, config, pad_id
         optimizer = config.optimizer
         self.optimizer = build_adamw(

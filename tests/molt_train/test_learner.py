@@ -195,10 +195,11 @@ def test_the_gradient_is_clipped_to_its_norm() -> None:
 
 def test_an_infinite_gradient_is_skipped_and_counted() -> None:
     model = tiny_model()
+    learner = Learner(model, config())
     with torch.no_grad():
         model.get_output_embeddings().weight[0, 0] = torch.inf
     before = copy.deepcopy(model.state_dict())
-    metrics = Learner(model, config()).train_step(random_batch())
+    metrics = learner.train_step(random_batch())
     assert metrics["num_skipped_updates"] == 1
     assert all(torch.equal(before[name], value) for name, value in model.state_dict().items())
 

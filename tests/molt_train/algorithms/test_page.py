@@ -1,4 +1,4 @@
-"""docs/algorithms.md names every option of the section, and the tables offer exactly what the config accepts."""
+"""docs/algorithms.md names every option of the section, and the tables offer what the config accepts."""
 
 from __future__ import annotations
 

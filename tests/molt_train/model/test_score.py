@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from transformers import Gemma2Config, Gemma2ForCausalLM
 
 from molt_train.data.packing import make_micro_batches
 from molt_train.data.samples import assign_advantages, select
-from molt_train.model.score import score_tokens
+from molt_train.model.score import check_scores, score_tokens
 from molt_train.rollout.engine import Sampling
 from tests.molt_train.episodes import random_batch
 from tests.molt_train.rollout.tiny_models import full_logprobs, tiny_model
@@ -43,3 +44,22 @@ def test_autocast_is_near() -> None:
         exact, near = (score_tokens(model, batch, 1.0, autocast)[0] for autocast in (False, True))
     assert near.dtype == torch.float32
     assert 0 < (exact - near).abs().mean() < 0.1
+
+
+def test_a_model_that_caps_its_logits_is_refused() -> None:
+    check_scores(tiny_model())
+    sizes = {
+        "vocab_size": 97,
+        "hidden_size": 32,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "intermediate_size": 48,
+        "initializer_range": 0.5,
+    }
+    torch.manual_seed(0)
+    capped = Gemma2ForCausalLM(Gemma2Config(**sizes, final_logit_softcapping=30.0)).eval()
+    with pytest.raises(ValueError, match="Gemma2ForCausalLM changes its logits"):
+        check_scores(capped)
+    check_scores(Gemma2ForCausalLM(Gemma2Config(**sizes, final_logit_softcapping=None)).eval())
