@@ -50,7 +50,7 @@ def check_scores(model: PreTrainedModel) -> None:
     gap = float((found_T - logits_TV.log_softmax(-1).gather(1, ids_1T.T)[:, 0]).abs().max())
     if not gap < (_MAX_GAP_FLOAT32 if model.dtype == torch.float32 else _MAX_GAP):
         raise ValueError(
-            f"{type(model).__name__} changes its logits after the output matrix: logprobs differ by {gap:.3g}, so "
+            f"{type(model).__name__} changes logits after the output matrix: logprobs differ by {gap:.3g}; "
             "training would score other probabilities than were sampled; use a model with plain logits"
         )
 

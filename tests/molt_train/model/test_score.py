@@ -60,6 +60,6 @@ def test_a_model_that_caps_its_logits_is_refused() -> None:
     }
     torch.manual_seed(0)
     capped = Gemma2ForCausalLM(Gemma2Config(**sizes, final_logit_softcapping=30.0)).eval()
-    with pytest.raises(ValueError, match="Gemma2ForCausalLM changes its logits"):
+    with pytest.raises(ValueError, match="Gemma2ForCausalLM changes logits"):
         check_scores(capped)
     check_scores(Gemma2ForCausalLM(Gemma2Config(**sizes, final_logit_softcapping=None)).eval())
