@@ -2,7 +2,8 @@
 
 In: hidden states at the positions that predict the tokens, the output matrix, the tokens.
 Out: logprobs_N, entropy_N.
-Shapes: N tokens, D hidden, V ids, C tokens of one chunk. Memory beyond the inputs is C·V.
+Shapes: N tokens, D hidden, V ids, C tokens of one chunk. Memory beyond the inputs and their
+gradients is a few times C·V.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-CHUNK_TOKENS = 1024
+CHUNK_TOKENS = 256
+"""Few enough that a chunk's logits stay in the processor's cache; more tokens are slower."""
 
 
 def token_logprobs(
@@ -59,9 +61,13 @@ class _TokenLogprobs(torch.autograd.Function):
         entropy_N = torch.empty_like(logprobs_N)
         for rows in _chunks(len(targets_N), chunk):
             logits_CV = _logits(hidden_ND[rows], weight, scale)
-            normaliser_N[rows] = logits_CV.logsumexp(-1)
-            logprobs_N[rows] = logits_CV.gather(1, targets_N[rows, None])[:, 0] - normaliser_N[rows]
-            entropy_N[rows] = torch.special.entr((logits_CV - normaliser_N[rows, None]).exp()).sum(-1)
+            highest_C = logits_CV.amax(-1)
+            logits_CV.sub_(highest_C[:, None])
+            weights_CV = logits_CV.exp()
+            sums_C = weights_CV.sum(-1)
+            normaliser_N[rows] = highest_C + sums_C.log()
+            logprobs_N[rows] = logits_CV.gather(1, targets_N[rows, None])[:, 0] - sums_C.log()
+            entropy_N[rows] = sums_C.log() - torch.linalg.vecdot(weights_CV, logits_CV) / sums_C
         ctx.save_for_backward(hidden_ND, weight_VD, targets_N, normaliser_N)
         ctx.scale, ctx.chunk, ctx.dtype = scale, chunk, dtype
         ctx.mark_non_differentiable(entropy_N)
@@ -74,17 +80,18 @@ class _TokenLogprobs(torch.autograd.Function):
         grad_hidden_ND = torch.empty_like(hidden_ND)
         grad_weight_VD = torch.zeros_like(weight_VD, dtype=torch.float32)
         for rows in _chunks(len(targets_N), ctx.chunk):
-            probabilities_CV = (_logits(hidden_ND[rows], weight, ctx.scale) - normaliser_N[rows, None]).exp()
-            grad_logits_CV = -probabilities_CV * grad_N[rows, None]
-            grad_logits_CV.scatter_add_(1, targets_N[rows, None], grad_N[rows, None])
-            grad_logits_CV = (grad_logits_CV * ctx.scale).to(ctx.dtype)
-            grad_hidden_ND[rows] = (grad_logits_CV @ weight).to(grad_hidden_ND.dtype)
-            grad_weight_VD += (grad_logits_CV.T @ hidden_ND[rows].to(ctx.dtype)).float()
+            scaled_C1 = grad_N[rows, None] * ctx.scale
+            grad_CV = _logits(hidden_ND[rows], weight, ctx.scale).sub_(normaliser_N[rows, None]).exp_()
+            grad_CV.mul_(-scaled_C1).scatter_add_(1, targets_N[rows, None], scaled_C1)
+            grad_CV = grad_CV.to(ctx.dtype)
+            grad_hidden_ND[rows] = (grad_CV @ weight).to(grad_hidden_ND.dtype)
+            grad_weight_VD += grad_CV.T @ hidden_ND[rows].to(ctx.dtype)
         return grad_hidden_ND, grad_weight_VD.to(weight_VD.dtype), None, None, None, None
 
 
 def _logits(hidden_CD: Tensor, weight_VD: Tensor, scale: float) -> Tensor:
-    return (hidden_CD.to(weight_VD.dtype) @ weight_VD.T).float() * scale
+    """A tensor of its own, float32: its caller may write into it."""
+    return (hidden_CD.to(weight_VD.dtype) @ weight_VD.T).float().mul_(scale)
 
 
 def _chunks(count: int, chunk: int) -> list[slice]:

@@ -176,15 +176,15 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "gradient-without-the-temperature",
         _LOGPROBS,
-        "grad_logits_CV = (grad_logits_CV * ctx.scale)",
-        "grad_logits_CV = (grad_logits_CV * 1.0)",
+        "scaled_C1 = grad_N[rows, None] * ctx.scale",
+        "scaled_C1 = grad_N[rows, None]",
         f"{_TESTS}/model/test_logprobs.py::test_values_and_gradients_equal_a_full_log_softmax",
     ),
     Mutant(
         "gradient-of-the-last-chunk-only",
         _LOGPROBS,
-        "grad_weight_VD += (",
-        "grad_weight_VD = (",
+        "grad_weight_VD += grad_CV",
+        "grad_weight_VD = grad_CV",
         f"{_TESTS}/model/test_logprobs.py::test_values_and_gradients_equal_a_full_log_softmax",
     ),
     Mutant(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from molt_train.model.logprobs import token_logprobs
 
@@ -63,3 +67,26 @@ def test_no_tokens() -> None:
     hidden, weight, _, _ = inputs()
     logprobs, entropy = token_logprobs(hidden[:0], weight, torch.zeros(0, dtype=torch.int64))
     assert logprobs.shape == entropy.shape == (0,)
+
+
+class LargestTensor(TorchDispatchMode):
+    """Remembers the size of the largest tensor that any operation returned."""
+
+    num_elements = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, torch.Tensor):
+                self.num_elements = max(self.num_elements, leaf.numel())
+        return result
+
+
+def test_only_a_chunk_of_logits_exists_in_both_passes() -> None:
+    hidden, weight, targets, upstream = inputs(num_tokens=300, size=8, vocab=400)
+    with LargestTensor() as forward:
+        logprobs, _ = token_logprobs(hidden, weight, targets, chunk_tokens=10)
+    with LargestTensor() as backward:
+        logprobs.backward(upstream)
+    assert forward.num_elements == backward.num_elements == 10 * 400
+    assert hidden.grad is not None and weight.grad is not None
