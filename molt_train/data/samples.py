@@ -101,7 +101,7 @@ def demonstration_samples(episodes: Sequence[Episode]) -> list[Sample]:
 
 
 def language_samples(episodes: Sequence[Episode], share: float, seed: int) -> list[Sample]:
-    """Samples for learning the texts: a random `share` of all tokens, whoever wrote them. Token 0 has no predictor."""
+    """Samples for learning the texts: a random `share` of all tokens but the first, whoever wrote them."""
     rng = np.random.default_rng(seed)
     samples: list[Sample] = []
     for sample in demonstration_samples(episodes):
