@@ -99,8 +99,12 @@ def _one(pipe: Connection) -> None:
 
 
 def _serve(pipe: Connection) -> None:
-    """Load, freeze, fork; all workers measure while all are alive."""
+    """Load, play a little, freeze, fork; all workers measure while all are alive.
+
+    What an interpreter writes when code first runs is then written before the fork, and shared.
+    """
     env = _make()
+    _play(env, NUM_WORKERS * NUM_EPISODES)
     gc.collect()
     gc.freeze()
     context = multiprocessing.get_context("fork")
