@@ -102,8 +102,8 @@ def sft(
     Example: molt-train sft webshop sft.num_steps=200
     """
     config = _load(recipe, overrides, model, directory)
+    from molt_train.loop.sft import train_sft
     from molt_train.monitor.progress import make_progress
-    from molt_train.sft import train_sft
 
     with make_progress(Console(), quiet) as progress:
         folder = train_sft(config, progress)

@@ -1,6 +1,8 @@
-"""The demonstration: build a small model, warm it up, train it by reinforcement learning, compare before and after.
+"""The demonstration: build a small model, warm it up, train it by reinforcement learning, compare before
+and after.
 
-In: a configuration. Out: `run.dir` with the models, metrics, evaluations and the report; a table on the screen.
+In: a configuration. Out: `run.dir` with the models, metrics, evaluations and the report; a table on the
+screen.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ from rich.table import Table
 
 from molt_train.config import Config
 from molt_train.loop.run import train
+from molt_train.loop.sft import train_sft
 from molt_train.model.new_model import NewModelSpec, new_model
 from molt_train.monitor.jsonl import read_rows
 from molt_train.monitor.plot import plot_curves
 from molt_train.monitor.progress import Progress
-from molt_train.sft import train_sft
 
 
 def run_demo(config: Config, build_model: bool, progress: Progress) -> Path:

@@ -32,8 +32,8 @@ def stem(word: str) -> str:
     """Porter-style stem of a lower-case word.
 
     Each step of the table replaces its first suffix whose stem has a vowel, if that has enough sequences of
-    vowels and consonants, as in M. F. Porter, "An algorithm for suffix stripping" (1980). Unlike there, a final
-    `e` is never restored, so that `hop` and `hope` are one.
+    vowels and consonants, as in M. F. Porter, "An algorithm for suffix stripping" (1980). Unlike there, a
+    final `e` is never restored, so that `hop` and `hope` are one.
     """
     for rules in _tables()["steps"] if len(word) > 2 else ():
         for suffix, replacement, measure in rules:

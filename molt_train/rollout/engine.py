@@ -1,8 +1,8 @@
 """The seam between rollout and whatever samples tokens.
 
 In: prompts as token ids with sampling parameters. Out: sampled ids with logprobs and policy versions.
-An episode holds one `EngineSession`, so that an engine can keep its cache between turns and can tell when every
-running episode has asked for its next turn.
+An episode holds one `EngineSession`, so that an engine can keep its cache between turns and can tell when
+every running episode has asked for its next turn.
 """
 
 from __future__ import annotations
@@ -86,5 +86,6 @@ class Engine(Protocol):
         ...
 
     def weights_updated(self, policy_version: int) -> None:
-        """The shared weights have changed: drop caches, count from this version. No session may be mid-turn."""
+        """The shared weights have changed: drop caches, count from this version. No session may be
+        mid-turn."""
         ...

@@ -1,6 +1,7 @@
 """Finds out, with trial conversations, whether a chat template can be followed token by token.
 
-In: a function that renders messages to text. Out: how the template ends and opens a turn, or a refusal by name.
+In: a function that renders messages to text. Out: how the template ends and opens a turn, or a refusal by
+name.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ def probe_template(render: Render, specials: re.Pattern[str], name: str) -> Temp
         name: how errors call the template.
 
     Raises:
-        ValueError: the template refuses an ordinary conversation, writes anything but thinking between its generation
+        ValueError: the template refuses an ordinary conversation, writes anything but thinking between its
+        generation
             prompt and the answer, or ends a turn without a control token of its own.
     """
     opening = [Message("system", _SYSTEM), Message("user", _USER)]
@@ -55,7 +57,9 @@ def probe_template(render: Render, specials: re.Pattern[str], name: str) -> Temp
         closed = render(answered)
         longer = render([*answered, Message("user", _NEXT)], generate=True)
     except (TemplateError, ValueError, TypeError) as error:
-        raise ValueError(f"the chat template of {name} cannot render a plain conversation: {error}") from error
+        raise ValueError(
+            f"the chat template of {name} cannot render a plain conversation: {error}"
+        ) from error
     for text, parts in ((prompt, (_USER,)), (closed, (_USER, _ANSWER)), (longer, (_USER, _ANSWER, _NEXT))):
         for part in parts:
             if part not in text:
@@ -65,8 +69,9 @@ def probe_template(render: Render, specials: re.Pattern[str], name: str) -> Temp
         written = text[text.index(_USER) : text.index(_ANSWER)]
         if _THINKING.sub("", written) != _THINKING.sub("", opened):
             raise ValueError(
-                f"the chat template of {name} writes {written[len(_USER) :]!r} before an answer, but its generation "
-                f"prompt is {opened[len(_USER) :]!r}: sampled ids cannot stand where the answer would"
+                f"the chat template of {name} writes {written[len(_USER) :]!r} before an answer, but its "
+                f"generation prompt is {opened[len(_USER) :]!r}: sampled ids cannot stand where the answer "
+                "would"
             )
     ends = [specials.match(text, text.index(_ANSWER) + len(_ANSWER)) for text in (closed, longer)]
     if ends[0] is None or ends[1] is None or ends[0].group() != ends[1].group():

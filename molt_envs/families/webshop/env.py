@@ -19,9 +19,8 @@ from molt_envs.families.webshop.reward import score_purchase
 NUM_QUERY_CHARS = 500
 SUMMARY = "Find and buy the product that an instruction asks for, in a shop of text pages"
 SYSTEM_PROMPT = (
-    "You are shopping on a web site. Find and buy the product that the instruction asks for, with the "
-    "options it names and within its price. Search, open a product, choose its options, and buy it. "
-    "Each turn, give one action: search[words] or click[name of a button, product id or option]."
+    "Find and buy the product that the instruction asks for, with its options and within its price. "
+    "Each turn, write one action: search[words] or click[name]."
 )
 GRAMMAR = ActionGrammar(
     "search[words] on any page, or click[x], x being a button, a product id or an option of the page; "

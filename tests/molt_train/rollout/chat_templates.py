@@ -1,4 +1,5 @@
-"""The chat templates that the package `trl` ships, each with a byte-level tokenizer that has its control tokens."""
+"""The chat templates that the package `trl` ships, each with a byte-level tokenizer that has its control
+tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ _CONTROL = re.compile(
 def shipped_templates() -> dict[str, str]:
     """Templates by name; a missing package is an error, since the test set contains it."""
     spec = find_spec("trl")
-    assert spec is not None and spec.submodule_search_locations is not None, "install the test set: trl is missing"
+    assert spec is not None and spec.submodule_search_locations is not None, (
+        "install the test set: trl is missing"
+    )
     folder = Path(spec.submodule_search_locations[0]) / "chat_templates"
     return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.jinja"))}
 

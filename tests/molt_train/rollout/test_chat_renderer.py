@@ -1,4 +1,5 @@
-"""The chat-template renderer: incremental ids equal the template's own render, or the template is refused by name."""
+"""The chat-template renderer: incremental ids equal the template's own render, or the template is refused
+by name."""
 
 from __future__ import annotations
 
@@ -31,14 +32,18 @@ REWRITING = {
     or name in ("glm4moe_training", "qwen3_5_nothink", "qwen3_5_think", "qwen3_6", "qwen3_training")
 }
 CHATML = (
-    "{%- for m in messages -%}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{%- endfor -%}"
+    "{%- for m in messages -%}"
+    "{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}"
+    "{%- endfor -%}"
     "{%- if add_generation_prompt -%}{{ '<|im_start|>assistant\\n' }}{%- endif -%}"
 )
 
 
 def full_render(tokenizer, messages):
     chat = [message.to_chat() for message in messages]
-    return list(tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=True, return_dict=False))
+    return list(
+        tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=True, return_dict=False)
+    )
 
 
 @pytest.mark.parametrize("name", sorted(set(TEMPLATES) - set(REFUSED)))
@@ -86,7 +91,9 @@ def test_newline_between_turn_end_and_next_turn_is_kept():
     tokenizer = tokenizer_for(CHATML)
     renderer = ChatRenderer(tokenizer, "chatml")
     sampled = renderer.write(Message("assistant", "a"))
-    appended = renderer.extend([Message("user", "u"), Message("assistant", "a")], sampled, [Message("user", "v")])
+    appended = renderer.extend(
+        [Message("user", "u"), Message("assistant", "a")], sampled, [Message("user", "v")]
+    )
     assert tokenizer.decode(appended).startswith("\n<|im_start|>user\nv")
 
 

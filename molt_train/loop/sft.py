@@ -1,4 +1,5 @@
-"""Supervised fine-tuning on an oracle's episodes: the same ids, masks and micro-batches as reinforcement learning.
+"""Supervised fine-tuning on an oracle's episodes: the same ids, masks and micro-batches as reinforcement
+learning.
 
 In: a configuration. Out: `run.dir/sft/` with metrics and the warmed-up model in `model/`.
 """
@@ -46,6 +47,28 @@ def train_sft(config: Config, progress: Progress) -> Path:
     return folder
 
 
+def continue_sft(
+    config: Config, progress: Progress, time_limit_s: float, order_seed: int
+) -> tuple[Path, int]:
+    """Learn on from the same demonstrations for a given time: what a fair comparison needs.
+
+    Args:
+        config: `model.path` is the warmed-up model; `sft.seed` is that of its warm-up, so the
+        demonstrations are too. progress: shows what goes on.
+        time_limit_s: seconds of learning, demonstrations not counted.
+        order_seed: seeds the order in which the episodes come.
+
+    Returns:
+        The folder of the model, and the optimizer steps done.
+    """
+    folder = Path(config.run.dir) / SFT_FOLDER
+    actor = build_actor(config)
+    episodes = demonstrations(config, actor, progress)
+    with MetricsWriter(folder) as writer:
+        num_steps = fit(config, actor, episodes, progress, writer, time_limit_s, order_seed)
+    return export_model(actor.model, actor.tokenizer, folder / "model"), num_steps
+
+
 def demonstrations(config: Config, actor: Actor, progress: Progress) -> list[Episode]:
     """The oracle's episodes on the split's tasks."""
     section = config.sft
@@ -72,9 +95,10 @@ def demonstrations(config: Config, actor: Actor, progress: Progress) -> list[Epi
 
 def fit(
     config: Config, actor: Actor, episodes: Sequence[Episode], progress: Progress, writer: MetricsWriter,
-    time_limit_s: float = math.inf,
+    time_limit_s: float = math.inf, order_seed: int | None = None,
 ) -> int:  # fmt: skip
-    """Learn from the episodes for `sft.num_steps` optimizer steps, or until the time is up; gives the steps done."""
+    """Learn from the episodes for `sft.num_steps` optimizer steps, or until the time is up; gives the
+    steps done."""
     section, betas, eps = config.sft, config.optimizer.betas, config.optimizer.eps
     optimizer = build_adamw(actor.model.parameters(), section.lr, betas, eps, section.weight_decay)
     progress.begin("supervised warm-up", section.num_steps)
@@ -85,9 +109,13 @@ def fit(
         begun = time.monotonic()
         lr = learning_rate(step, section.lr, section.warmup_steps, section.num_steps, section.schedule)
         set_learning_rate(optimizer, lr)
-        chosen = _batch(episodes, section.batch_episodes, section.seed, step)
+        chosen = _batch(
+            episodes, section.batch_episodes, section.seed if order_seed is None else order_seed, step
+        )
         if step < section.language_steps:
-            samples = language_samples(chosen, section.language_share, derive_seed(section.seed, "language", step))
+            samples = language_samples(
+                chosen, section.language_share, derive_seed(section.seed, "language", step)
+            )
         else:
             samples = demonstration_samples(chosen)
         loss, norm, num_tokens = _step(config, actor, optimizer, samples)
@@ -124,10 +152,9 @@ def _step(
 
 def _batch(episodes: Sequence[Episode], count: int, seed: int, step: int) -> list[Episode]:
     """Batch `step` of endless shuffled passes over the episodes."""
-    chosen: list[Episode] = []
-    for place in range(step * count, (step + 1) * count):
-        epoch, position = divmod(place, len(episodes))
-        if not chosen or position == 0:
-            order = np.random.default_rng([seed, epoch]).permutation(len(episodes))
-        chosen.append(episodes[order[position]])
-    return chosen
+    places = range(step * count, (step + 1) * count)
+    orders = {
+        epoch: np.random.default_rng([seed, epoch]).permutation(len(episodes))
+        for epoch in {place // len(episodes) for place in places}
+    }
+    return [episodes[orders[place // len(episodes)][place % len(episodes)]] for place in places]
