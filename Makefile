@@ -15,7 +15,7 @@ PYTEST_WORKERS ?= 2
 PYTEST_ARGS ?=
 INSTALL = sh scripts/system_packages.sh && PY="$$(sh scripts/find_python.sh)" && "$$PY" scripts/install.py
 
-.PHONY: help install install-train install-vllm demo test test-real lint fmt types unit prove clean
+.PHONY: help install install-train install-vllm demo webshop-base test test-real lint fmt types unit prove clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z%-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ install-vllm: ## .venv-vllm with the vLLM engine for CPUs as well (about 4 GB)
 
 demo: install-train ## build a small model, warm it up, train it on WebShop, report
 	$(BIN)/molt-train demo
+
+webshop-base: install-train ## make the small model that ships with the package again (about 20 minutes)
+	$(BIN)/molt-train new-model runs/webshop-base/new --env molt/WebShop-v0
+	$(BIN)/molt-train sft webshop-base
 
 test: lint types unit ## style, types and the quick tests
 

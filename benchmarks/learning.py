@@ -24,7 +24,7 @@ from benchmarks.report import record, results_dir
 from molt_train.config import Config, load_config
 from molt_train.loop.run import evaluate_policy, train
 from molt_train.loop.sft import continue_sft, train_sft
-from molt_train.model.new_model import NewModelSpec, new_model
+from molt_train.model.load import WEBSHOP_BASE
 from molt_train.monitor.jsonl import read_rows
 from molt_train.monitor.progress import make_progress
 
@@ -117,8 +117,7 @@ def _part(folder: Path, name: str, run: Part) -> dict[str, float]:
 
 
 def _warm_up(out: Path) -> dict[str, float]:
-    config = _config(out / "run", out / "new")
-    new_model(NewModelSpec((config.env.id,)), out / "new")
+    config = _config(out / "run", WEBSHOP_BASE)
     with make_progress(Console()) as progress:
         train_sft(config, progress)
     return _judge(out, out / "run" / "sft" / "model")
@@ -143,8 +142,8 @@ def _train(out: Path, *overrides: str) -> dict[str, float]:
 
 
 def _more_sft(out: Path, seed: int, limit_s: float) -> dict[str, float]:
-    config = _config(out / "run", _start_model(out), "sft.language_steps=0", "sft.num_steps=1000000",
-                     "sft.schedule=constant", "sft.lr=0.0005")  # fmt: skip
+    endless = ("sft.num_steps=1000000", "sft.schedule=constant", "sft.lr=0.0005")
+    config = _config(out / "run", _start_model(out), *endless)
     with make_progress(Console(), quiet=True) as progress:
         model, num_steps = continue_sft(config, progress, limit_s, order_seed=seed + 1)
     return {**_judge(out, model), "num_steps": num_steps, "limit_s": limit_s}
@@ -168,6 +167,6 @@ def _start_model(out: Path) -> Path:
     return out.parent / "start" / "run" / "sft" / "model"
 
 
-def _config(folder: Path, model: Path, *overrides: str) -> Config:
+def _config(folder: Path, model: Path | str, *overrides: str) -> Config:
     common = [f"run.dir={folder}", f"model.path={model}", f"eval.num_tasks={NUM_TASKS}", "eval.every_steps=0"]
     return load_config("webshop", [*common, *overrides])

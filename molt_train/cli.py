@@ -139,9 +139,9 @@ def demo(
     directory: Directory = None,
     quiet: Quiet = False,
 ) -> None:
-    """Build a small model, warm it up, train it, compare before and after.
+    """Take a small model, warm it up, train it, compare before and after.
 
-    With --model that model is taken instead of a new one.
+    With --model that model is trained as it is.
 
     Example: molt-train demo --recipe webshop-smollm2 --model SmolLM2-135M-Instruct
     """
@@ -150,7 +150,7 @@ def demo(
     from molt_train.monitor.progress import make_progress
 
     with make_progress(Console(), quiet) as progress:
-        folder = run_demo(config, build_model=model is None, progress=progress)
+        folder = run_demo(config, warm_up=model is None, progress=progress)
     _say_where(folder)
 
 

@@ -1,4 +1,4 @@
-"""The demonstration: build a small model, warm it up, train it by reinforcement learning, compare before
+"""The demonstration: take a small model, warm it up, train it by reinforcement learning, compare before
 and after.
 
 In: a configuration. Out: `run.dir` with the models, metrics, evaluations and the report; a table on the
@@ -17,30 +17,26 @@ from rich.table import Table
 from molt_train.config import Config
 from molt_train.loop.run import train
 from molt_train.loop.sft import train_sft
-from molt_train.model.new_model import NewModelSpec, new_model
 from molt_train.monitor.jsonl import read_rows
 from molt_train.monitor.plot import plot_curves
 from molt_train.monitor.progress import Progress
 
 
-def run_demo(config: Config, build_model: bool, progress: Progress) -> Path:
+def run_demo(config: Config, warm_up: bool, progress: Progress) -> Path:
     """Run all parts; gives the run's folder.
 
     Args:
-        config: a recipe; `model.path` is where the new model is put, or the model to take.
-        build_model: make a small model and warm it up; otherwise `model.path` is trained as it is.
+        config: the recipe.
+        warm_up: learn from the oracle's episodes first; otherwise `model.path` is trained as it is.
         progress: shows what goes on.
 
     Raises:
         ValueError: the run's folder is in use; remove it or choose another.
     """
     folder = Path(config.run.dir)
-    if build_model:
-        if not Path(config.model.path).exists():
-            progress.say(f"building a small model in {config.model.path}")
-            new_model(NewModelSpec((config.env.id,)), Path(config.model.path))
-        warm = train_sft(config, progress) / "model"
-        config = config.model_copy(update={"model": config.model.model_copy(update={"path": str(warm)})})
+    if warm_up:
+        model = train_sft(config, progress) / "model"
+        config = config.model_copy(update={"model": config.model.model_copy(update={"path": str(model)})})
     train(config, progress)
     plot_curves(folder)
     Console().print(before_and_after(read_rows(folder / "evals.jsonl")))

@@ -19,7 +19,7 @@ from molt_train.algorithms.correction import correction_weights
 from molt_train.algorithms.kl import KL_ESTIMATORS, k3_rollout
 from molt_train.algorithms.loss import LOSSES
 from molt_train.config import Config
-from molt_train.data.packing import MicroBatch, make_micro_batches
+from molt_train.data.packing import WIDTH_STEP, MicroBatch, make_micro_batches
 from molt_train.data.samples import Sample, assign_advantages, select
 from molt_train.model.optimizer import build_adamw, learning_rate, set_learning_rate
 from molt_train.model.score import check_scores, score_tokens
@@ -103,7 +103,12 @@ class Learner:
     def _pack(self, samples: Sequence[Sample]) -> list[MicroBatch]:
         algorithm, train = self._config.algorithm, self._config.train
         return make_micro_batches(
-            samples, train.micro_batch_tokens, algorithm.aggregate, algorithm.norm_tokens, self._pad_id
+            samples,
+            train.micro_batch_tokens,
+            algorithm.aggregate,
+            algorithm.norm_tokens,
+            self._pad_id,
+            WIDTH_STEP,
         )
 
     @torch.no_grad()

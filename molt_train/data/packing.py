@@ -20,7 +20,8 @@ from torch import Tensor
 from molt_train.algorithms.aggregate import Aggregation, aggregation_weights
 from molt_train.data.samples import Sample
 
-_WIDTH_STEP = 64
+WIDTH_STEP = 64
+"""What training rounds widths up to: matrix libraries keep code and buffers for every shape they meet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,11 +52,12 @@ def make_micro_batches(
     aggregate: Aggregation = "token_mean",
     norm_tokens: int = 1024,
     pad_id: int = 0,
+    width_step: int = 1,
 ) -> list[MicroBatch]:
     """Split one optimizer step's samples; no micro-batch exceeds `micro_batch_tokens`, padding included.
 
     Samples are taken longest first, those of equal length in their order; those without a trained token
-    are left out.
+    are left out. Widths are multiples of `width_step`, as far as the budget allows.
 
     Raises:
         ValueError: a segment alone is longer than the budget.
@@ -72,18 +74,13 @@ def make_micro_batches(
     batches: list[MicroBatch] = []
     start = 0
     while start < len(order):
-        width = _padded(len(used[order[start]].segment.token_ids), micro_batch_tokens)
+        longest = len(used[order[start]].segment.token_ids)
+        width = min(-(-longest // width_step) * width_step, micro_batch_tokens)
         end = start + max(1, micro_batch_tokens // width)
         rows = order[start:end]
         batches.append(_micro_batch([used[i] for i in rows], [weights[i] for i in rows], rows, width, pad_id))
         start = end
     return batches
-
-
-def _padded(length: int, most: int) -> int:
-    """`length` rounded up, within `most`: few distinct shapes, since matrix libraries keep code and
-    buffers for each."""
-    return min(-(-length // _WIDTH_STEP) * _WIDTH_STEP, most)
 
 
 def _micro_batch(

@@ -16,7 +16,7 @@ import torch
 
 from molt_envs import Episode
 from molt_train.config import Config
-from molt_train.data.packing import make_micro_batches
+from molt_train.data.packing import WIDTH_STEP, make_micro_batches
 from molt_train.data.samples import Sample, demonstration_samples, language_samples
 from molt_train.data.tasks import TaskSampler, derive_seed
 from molt_train.demonstrations import demonstrate
@@ -138,7 +138,7 @@ def _step(
     section = config.sft
     optimizer.zero_grad(set_to_none=True)
     total, num_tokens = 0.0, 0
-    for batch in make_micro_batches(samples, section.micro_batch_tokens):
+    for batch in make_micro_batches(samples, section.micro_batch_tokens, width_step=WIDTH_STEP):
         logprobs_N, _ = score_tokens(actor.model, batch, 1.0, section.autocast == "bfloat16")
         loss = -(batch.weights_N * logprobs_N).sum()
         loss.backward()

