@@ -11,7 +11,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 _CONTROL = re.compile(
-    r"<\|[^|<>]{1,40}\|>|<｜[^<>｜]{1,40}｜>|<\|[a-z_]+>|<[a-z_]+\|>|<(?:bos|eos|start_of_turn|end_of_turn|end_of_utterance)>"
+    r"<\|[^|<>]{1,40}\|>|<｜[^<>｜]{1,40}｜>|<\|[a-z_]+>|<[a-z_]+\|>|</?s>|<(?:bos|eos|start_of_turn|end_of_turn|end_of_utterance)>"
 )
 
 
