@@ -1,4 +1,5 @@
-"""A run repeated with one seed writes the same metrics, byte for byte; four processes play the same episodes."""
+"""A run repeated with one seed writes the same metrics, byte for byte; four processes play the same
+episodes."""
 
 from __future__ import annotations
 
