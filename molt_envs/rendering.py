@@ -131,7 +131,7 @@ def parse_call(text: str) -> ToolCall | None:
     """A tool call from `{"name": …, "arguments": {…}}`; None for all else (`[]`, `3`, broken JSON)."""
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     match value:
         case {"name": str(name), "arguments": dict()}:

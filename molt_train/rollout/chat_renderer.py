@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerBase
 
 from molt_envs import Message, Role, ToolSchema
 from molt_train.rollout.control_text import ControlText
-from molt_train.rollout.template_probe import find_bridge, probe_template, shows_role
+from molt_train.rollout.template_probe import TemplateShape, find_bridge, probe_template, shows_role
 from molt_train.rollout.tool_formats import CallFormat, parameter_types
 from molt_train.rollout.tool_probe import probe_tools, written_answer
 
@@ -53,7 +53,7 @@ class ChatRenderer:
     ) -> None:
         self._tokenizer = tokenizer
         self._name = name or str(tokenizer.name_or_path or "tokenizer")
-        self._template = template or tokenizer.chat_template
+        self._template: Any = template or tokenizer.chat_template
         if not self._template:
             raise ValueError(
                 f"{self._name} has no chat template, so a conversation cannot be rendered; use an "
@@ -208,11 +208,11 @@ class ChatRenderer:
             )
         if not self._has_tool_role and any(message.role == "tool" for message in messages):
             raise ValueError(
-                f"the chat template of {self._name} has no turn for the role 'tool'; show observations in the "
-                "role 'user'"
+                f"the chat template of {self._name} has no turn for the role 'tool'; "
+                "show observations in the role 'user'"
             )
 
-    def _probe(self) -> Any:
+    def _probe(self) -> TemplateShape:
         """The template's shape with texts as strings, or else as lists of parts."""
         specials = self._text.special
         try:

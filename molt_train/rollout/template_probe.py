@@ -40,7 +40,8 @@ class TemplateShape:
     opening: str
     """The generation prompt."""
     lead: str
-    """Blanks that the template writes between the generation prompt and an answer; the policy samples them."""
+    """Blanks that the template writes between the generation prompt and an answer; the policy samples
+    them."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ def probe_template(render: Render, specials: re.Pattern[str], name: str) -> Temp
         written = text[text.index(_USER) : text.index(_ANSWER)]
         if _THINKING.sub("", written) != _THINKING.sub("", opened):
             raise ValueError(
-                f"the chat template of {name} writes {written[len(_USER) :]!r} before an answer, but its "
-                f"generation prompt is {opened[len(_USER) :]!r}: sampled ids cannot stand where the answer "
-                "would"
+                f"the chat template of {name} writes more than thinking before an answer: its generation "
+                f"prompt is {opened[len(_USER) :]!r}, but an answer comes after {written[len(_USER) :]!r}; "
+                "sampled ids cannot stand where the answer would"
             )
     ends = [specials.match(text, text.index(_ANSWER) + len(_ANSWER)) for text in (closed, longer)]
     if ends[0] is None or ends[1] is None or ends[0].group() != ends[1].group():

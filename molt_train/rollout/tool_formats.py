@@ -132,9 +132,9 @@ def _typed(text: str, declared: object) -> object:
 _TOOL_CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
 
 FORMATS = (
-    CallFormat("json in <tool_call>", _TOOL_CALL, _read_json),
-    CallFormat("<function=…> in <tool_call>", _TOOL_CALL, _read_tags),
-    CallFormat("<arg_key> in <tool_call>", _TOOL_CALL, _read_key_values),
+    CallFormat("json", _TOOL_CALL, _read_json),
+    CallFormat("function tags", _TOOL_CALL, _read_tags),
+    CallFormat("argument tags", _TOOL_CALL, _read_key_values),
     CallFormat("bare json", re.compile(r"\A\s*(?:<\|python_tag\|>)?(\{.*\})\s*\Z", re.DOTALL), _read_llama),
     CallFormat(
         "python",
