@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
@@ -15,6 +16,7 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers.utils import logging
 
 from molt_train.model.smollm2 import SMOLLM2_NAME, smollm2_folder
 
@@ -42,13 +44,14 @@ def load_model(
     for name in ("config.json", "tokenizer_config.json"):
         if not (folder / name).is_file():
             raise ValueError(f"{folder} has no {name}; it is not a model in the Hugging Face format")
+    logging.disable_progress_bar()
     try:
         config = AutoConfig.from_pretrained(folder, local_files_only=True)
         model = AutoModelForCausalLM.from_pretrained(
             folder, config=config, dtype=dtype, local_files_only=True
         )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise ValueError(f"{folder} cannot be loaded as a causal language model: {error}") from error
     for module in model.modules():
         if isinstance(module, torch.nn.Dropout):
