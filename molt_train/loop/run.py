@@ -33,7 +33,7 @@ MAX_REFILLS = 10
 """Rounds of dynamic sampling in one step; then the step trains on the groups that it has."""
 
 
-class TooManyUnresolved(RuntimeError):
+class TooManyUnresolved(ValueError):
     """The environment, the grader or the engine fails too often for training to mean anything."""
 
 
