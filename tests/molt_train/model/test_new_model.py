@@ -1,70 +1,136 @@
-"""New models and loading: the same spec gives the same bytes; what is wrong is said by name."""
+"""New models: the same spec gives the same bytes; the tokenizer loses nothing and lets words be copied."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import random
+from collections.abc import Iterator
 from pathlib import Path
 
+import gymnasium
 import pytest
+import torch
 
-from molt_train.model.load import WEBSHOP_BASE, load_model
+from molt_envs import Message, TokenEnv
+from molt_train.model.load import load_model
 from molt_train.model.new_model import NewModelSpec, new_model
 from molt_train.model.tokenizer import train_tokenizer
+from molt_train.rollout.chat_renderer import ChatRenderer
 
-SPEC = NewModelSpec(env_ids=("molt/WebShop-v0",), hidden_size=32, num_episodes=20, vocab_size=1024)
-TEXTS = ["user\nfind a navy blue dress [SEP] B0ABCDEF12 [SEP] $12.50", "assistant\nclick[B0ABCDEF12]"] * 3
-
-
-def test_same_spec_gives_the_same_bytes(tmp_path: Path) -> None:
-    folders = [new_model(SPEC, tmp_path / name) for name in ("a", "b")]
-    files = [{file.name: file.read_bytes() for file in folder.iterdir()} for folder in folders]
-    assert files[0] == files[1]
+ENV_ID = "molt/WebShop-v0"
+SPEC = NewModelSpec((ENV_ID,), hidden_size=32, vocab_size=1024, num_episodes=20)
 
 
-def test_another_seed_gives_other_weights(tmp_path: Path) -> None:
-    one = new_model(SPEC, tmp_path / "one") / "model.safetensors"
-    two = new_model(replace(SPEC, seed=1), tmp_path / "two") / "model.safetensors"
-    assert one.read_bytes() != two.read_bytes()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new model, made once."""
+    return new_model(SPEC, tmp_path_factory.mktemp("models") / "model")
+
+
+def played(renderer: ChatRenderer, seed: int) -> Iterator[tuple[str, str]]:
+    """Observation and oracle's action of each turn of a held-out episode."""
+    env = TokenEnv(gymnasium.make(ENV_ID, disable_env_checker=True), renderer)
+    _, info = env.reset(seed=seed, options={"split": "test"})
+    policy, done = env.env.unwrapped.oracle(seed=seed), False
+    while not done:
+        observation = env.messages[-1].text
+        action = policy.act(observation, info)
+        yield observation, action
+        step = env.step(renderer.write(Message("assistant", action)))
+        done, info = step.terminated or step.truncated, step.info
+    env.close()
+
+
+def test_the_same_spec_gives_the_same_bytes(folder, tmp_path):
+    again = new_model(SPEC, tmp_path / "again")
+    names = sorted(path.name for path in folder.iterdir())
+    assert names == sorted(path.name for path in again.iterdir()) and "chat_template.jinja" in names
+    assert all((folder / name).read_bytes() == (again / name).read_bytes() for name in names)
+
+
+def test_another_seed_gives_other_weights(folder, tmp_path):
+    other, _ = load_model(str(new_model(NewModelSpec((ENV_ID,), 32, vocab_size=1024, num_episodes=20, seed=1),
+                                        tmp_path / "other")))  # fmt: skip
+    model, _ = load_model(str(folder))
+    name = "model.layers.0.mlp.up_proj.weight"
+    assert not torch.equal(model.get_parameter(name), other.get_parameter(name))
+
+
+def test_sizes_are_those_of_the_spec(folder):
+    model, tokenizer = load_model(str(folder))
+    config = model.config
+    assert (config.model_type, config.hidden_size, config.num_hidden_layers) == ("qwen3", 32, 2)
+    assert config.tie_word_embeddings and config.vocab_size == len(tokenizer) <= 1024
+    assert tokenizer.eos_token_id == config.eos_token_id
+
+
+def test_any_text_comes_back():
+    tokenizer = train_tokenizer(["a few words", "a few [SEP] more"], 512)
+    choices = random.Random(0)
+    ranges = [(1, 127), (1, 127), (128, 0xD7FF), (0x1F300, 0x1F700)]
+    for _ in range(500):
+        span = [choices.choice(ranges) for _ in range(choices.randrange(30))]
+        text = "".join(chr(choices.randrange(*bounds)) for bounds in span)
+        assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+
+
+def test_what_is_clicked_has_the_ids_that_it_has_on_the_page(folder):
+    _, tokenizer = load_model(str(folder))
+    num_clicks = 0
+    for seed in range(5):
+        for observation, action in played(ChatRenderer(tokenizer), seed):
+            if not action.startswith("click["):
+                continue
+            opening, *copied, closing = tokenizer(action)["input_ids"]
+            page = tokenizer(observation)["input_ids"]
+            assert (tokenizer.decode([opening]), tokenizer.decode([closing])) == ("click[", "]")
+            assert any(page[at : at + len(copied)] == copied for at in range(len(page))), action
+            num_clicks += 1
+    assert num_clicks >= 10
+
+
+def test_the_new_template_is_known_with_and_without_tools(folder):
+    _, tokenizer = load_model(str(folder))
+    assert ChatRenderer(tokenizer, observation_role="tool").tool_format == "json"
+
+
+def test_a_folder_that_exists_is_left_alone(folder):
+    before = (folder / "config.json").read_bytes()
+    with pytest.raises(ValueError, match="exists; choose another folder"):
+        new_model(SPEC, folder)
+    assert (folder / "config.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a  b\n\n c", "héllo 世界 \u200b", "\x00\x07", "<|im_end|>", " [SEP] x"]
+    ("spec", "message"),
+    [
+        (NewModelSpec(("CartPole-v1",)), "no environment of text tasks"),
+        (NewModelSpec(("molt/WebShap-v0",)), "WebShap-v0 cannot be made"),
+        (NewModelSpec((ENV_ID,), vocab_size=100, num_episodes=1), "at least 512"),
+    ],
 )
-def test_any_text_comes_back(text: str) -> None:
-    tokenizer = train_tokenizer(TEXTS, 1024)
-    ids = tokenizer(text, add_special_tokens=False)["input_ids"]
-    assert tokenizer.decode(ids) == text
+def test_a_model_that_cannot_be_made_leaves_nothing(spec, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        new_model(spec, tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_code_is_one_token_and_the_same_one_on_the_page_and_in_a_click() -> None:
-    tokenizer = train_tokenizer(TEXTS, 1024)
-    page = tokenizer.tokenize("dress [SEP] B0ABCDEF12 [SEP] $12.50")
-    assert tokenizer.tokenize("click[B0ABCDEF12]")[1] == "B0ABCDEF12" and "B0ABCDEF12" in page
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"env_ids": ()}, "env_ids is empty"),
+        ({"num_heads": 3, "num_kv_heads": 2}, "no multiple of num_kv_heads"),
+        ({"num_layers": 0}, "num_layers is 0"),
+        ({"head_dim": 33}, "head_dim is 33"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        NewModelSpec(**{"env_ids": (ENV_ID,), **sizes})
 
 
-def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="exists"):
-        new_model(SPEC, tmp_path)
-
-
-def test_the_shipped_model_loads_and_is_small() -> None:
-    model, tokenizer = load_model(WEBSHOP_BASE)
-    assert sum(parameter.numel() for parameter in model.parameters()) < 2_000_000
-    assert tokenizer.chat_template
-
-
-def test_a_path_that_is_no_folder_names_the_ways_out(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="new-model"):
-        load_model(str(tmp_path / "nothing"))
-
-
-def test_a_folder_without_a_configuration_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"config\.json"):
-        load_model(str(tmp_path))
-
-
-def test_damaged_weights_are_an_error_not_a_traceback(tmp_path: Path) -> None:
-    folder = new_model(SPEC, tmp_path / "model")
-    (folder / "model.safetensors").write_bytes(b"broken")
-    with pytest.raises(ValueError, match="cannot be loaded"):
-        load_model(str(folder))
+def test_making_a_model_does_not_touch_the_random_state(tmp_path):
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    new_model(NewModelSpec((ENV_ID,), 32, vocab_size=512, num_episodes=1), tmp_path / "model")
+    assert torch.equal(torch.rand(1), expected)
