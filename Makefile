@@ -32,9 +32,12 @@ install-vllm: ## .venv-vllm with the vLLM engine for CPUs as well (about 4 GB)
 demo: install-train ## build a small model, warm it up, train it on WebShop, report
 	$(BIN)/molt-train demo
 
-webshop-base: install-train ## make the small model that ships with the package again (about 20 minutes)
+webshop-base: install-train ## make the small model that ships with the package again (about 30 minutes)
 	$(BIN)/molt-train new-model runs/webshop-base/new --env molt/WebShop-v0
 	$(BIN)/molt-train sft webshop-base
+	$(BIN)/molt-train sft webshop-base --model runs/webshop-base/sft/model --dir runs/webshop-base/second \
+		sft.num_steps=2800 sft.num_episodes=11200 sft.language_steps=0 sft.noise=0.4 sft.lr=0.0015 sft.seed=5 \
+		rollout.max_context_tokens=1024
 
 test: lint types unit ## style, types and the quick tests
 
