@@ -154,7 +154,9 @@ async def call_in_thread(
     """
     future = asyncio.get_running_loop().run_in_executor(executor, function)
     try:
-        return await asyncio.wait_for(future, timeout_s)
+        # Not wait_for: in Python 3.11 it swallows a cancellation that arrives together with the result.
+        async with asyncio.timeout(timeout_s):
+            return await future
     except TimeoutError as error:
         raise InfrastructureError(f"{what} did not return within {timeout_s} s") from error
 
