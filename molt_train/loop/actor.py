@@ -53,15 +53,13 @@ def build_actor(config: Config) -> Actor:
     )
     if config.model.gradient_checkpointing:
         model.gradient_checkpointing_enable()
-    renderer = ChatRenderer(tokenizer)
+    card = _card(config)
+    renderer = ChatRenderer(tokenizer, tools=card.tools, observation_role=card.observation_role)
 
     def make_env() -> TokenEnv:
         history = Full() if config.env.history == "full" else Window(config.env.window_turns)
         return TokenEnv(make_text_env(config), renderer, history, blind=config.env.blind)
 
-    env = make_env()
-    card = env.card
-    env.close()
     return Actor(model, tokenizer, renderer, card, make_env)
 
 
@@ -76,6 +74,14 @@ def make_text_env(config: Config) -> gymnasium.Env[str, str]:
             f"env.id = {config.env.id!r} is no environment of text tasks; `molt-envs list` names those"
         )
     return env
+
+
+def _card(config: Config) -> EnvCard:
+    env = make_text_env(config)
+    base = env.unwrapped
+    assert isinstance(base, AgentEnv)
+    env.close()
+    return base.card
 
 
 def build_engine(config: Config, actor: Actor, num_slots: int) -> TransformersEngine:
