@@ -45,7 +45,7 @@ def run_demo(config: Config, warm_up: bool, progress: Progress) -> Path:
 
 def before_and_after(rows: Sequence[Mapping[str, Any]]) -> Table:
     """The first and last evaluation of each kind, with 95 % intervals of the success rate."""
-    table = Table("judged", "", "success", "score", "turns", "tasks", title="held-out tasks")
+    table = Table("judged", "", "success", "95 % interval", "score", "turns", "tasks", title="held-out tasks")
     for temperature in sorted({row["temperature"] for row in rows}):
         chosen = [row for row in rows if row["temperature"] == temperature]
         for name, row in (("before", chosen[0]), ("after", chosen[-1])):
@@ -53,6 +53,7 @@ def before_and_after(rows: Sequence[Mapping[str, Any]]) -> Table:
                 "greedy" if temperature == 0 else f"sampled at {temperature:g}",
                 name,
                 f"{row['eval_success_rate']:.1%}",
+                f"{row['eval_success_low']:.1%} to {row['eval_success_high']:.1%}",
                 f"{row['eval_score_mean']:.3f}",
                 f"{row['eval_turns_mean']:.1f}",
                 str(row["eval_num_episodes"]),
