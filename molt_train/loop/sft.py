@@ -23,7 +23,7 @@ from molt_train.demonstrations import demonstrate
 from molt_train.loop.actor import Actor, build_actor
 from molt_train.model.export import export_model
 from molt_train.model.optimizer import build_adamw, learning_rate, set_learning_rate
-from molt_train.model.score import score_tokens
+from molt_train.model.score import check_scores, score_tokens
 from molt_train.monitor.progress import Progress
 from molt_train.monitor.run_data import SFT_FOLDER
 from molt_train.monitor.writer import MetricsWriter
@@ -100,6 +100,7 @@ def fit(
     """Learn from the episodes for `sft.num_steps` optimizer steps, or until the time is up; gives the
     steps done."""
     section, betas, eps = config.sft, config.optimizer.betas, config.optimizer.eps
+    check_scores(actor.model)
     optimizer = build_adamw(actor.model.parameters(), section.lr, betas, eps, section.weight_decay)
     progress.begin("supervised warm-up", section.num_steps)
     start = time.monotonic()
