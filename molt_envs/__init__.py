@@ -18,7 +18,7 @@ from molt_envs.errors import (
     boundary,
 )
 from molt_envs.history import Full, History, Window
-from molt_envs.policy import Policy
+from molt_envs.policy import FixedScript, Policy, RandomAdmissible
 from molt_envs.protocol.episode import (
     COMPLETED,
     NOT_SAMPLED,
@@ -64,6 +64,7 @@ __all__ = [
     "EpisodeDone",
     "EpisodeRecorder",
     "Failure",
+    "FixedScript",
     "Full",
     "History",
     "ImageSpan",
@@ -74,6 +75,7 @@ __all__ = [
     "Policy",
     "PolicyError",
     "ProtocolError",
+    "RandomAdmissible",
     "Renderer",
     "Role",
     "SamplingRecord",

@@ -17,7 +17,7 @@ import gymnasium
 import numpy as np
 
 from molt_envs.errors import EpisodeDone, InfrastructureError, TaskError
-from molt_envs.policy import Policy
+from molt_envs.policy import FixedScript, Policy, RandomAdmissible
 from molt_envs.protocol.messages import ToolSchema
 from molt_envs.spaces import UnicodeText
 
@@ -68,6 +68,8 @@ class EnvCard:
     """Licence of code and data."""
     max_observation_chars: int = 65_536
     """Longest observation."""
+    max_baseline_success: float = 0.3
+    """Highest share of tasks that a baseline, a policy without any skill, may solve."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,17 @@ class AgentEnv(gymnasium.Env[str, str]):
             noise: share of its needed steps that are left out, for demonstrations that are not perfect.
         """
         return None
+
+    def baselines(self, seed: int = 0) -> dict[str, Policy]:
+        """Policies without skill by name, made after `reset`; they solve next to nothing in a sound task.
+
+        `nothing` and `random` are there for every environment; a family adds `script`, the best fixed plan
+        it knows, and replaces `random` where admissible actions are not listed.
+
+        Args:
+            seed: fixes their choices.
+        """
+        return {"nothing": FixedScript([""]), "random": RandomAdmissible(seed)}
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -14,6 +14,7 @@ from tests.architecture.source import Module
 PACKAGE_LINES = {"molt_train": 9200, "sandboxes": 2000}
 HUB_CORE_LINES = 4000
 FAMILY_LINES = 500
+LARGE_FAMILIES = {"molt_envs.families.webshop": 900}  # text and browser, and an index for a million products
 FILE_LINES = 400
 MEDIAN_FILE_LINES = 120
 FUNCTION_LINES = 60
@@ -31,7 +32,8 @@ def packages_fit(modules: Sequence[Module]) -> Iterator[str]:
         unit = _unit(module)
         sizes[unit] = sizes.get(unit, 0) + len(module.code_lines)
     for unit, lines in sorted(sizes.items()):
-        limit = FAMILY_LINES if unit.startswith(FAMILIES) else PACKAGE_LINES.get(unit, HUB_CORE_LINES)
+        family = LARGE_FAMILIES.get(unit, FAMILY_LINES)
+        limit = family if unit.startswith(FAMILIES) else PACKAGE_LINES.get(unit, HUB_CORE_LINES)
         if lines > limit:
             yield f"{unit}: {lines} lines of code, the budget is {limit}"
 

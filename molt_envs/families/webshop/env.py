@@ -12,9 +12,10 @@ import numpy as np
 from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, Turn
 from molt_envs.families.webshop.catalogue import load_catalogue
 from molt_envs.families.webshop.goals import GoalKind, goal_set
-from molt_envs.families.webshop.oracle import ShopOracle
+from molt_envs.families.webshop.oracle import RandomPolicy, ScriptPolicy, ShopOracle
 from molt_envs.families.webshop.pages import SEP, Link, Page, item_page, results_page, sub_page
 from molt_envs.families.webshop.reward import score_purchase
+from molt_envs.policy import Policy
 
 NUM_QUERY_CHARS = 500
 SUMMARY = "Find and buy the product that an instruction asks for, in a shop of text pages"
@@ -89,6 +90,10 @@ class WebShopEnv(AgentEnv):
         if self.task is None:
             raise ValueError("oracle() needs a running task; call reset() first")
         return ShopOracle(self._goal, self.catalogue.product(self._goal.row), seed, noise)
+
+    def baselines(self, seed: int = 0) -> dict[str, Policy]:
+        """See `AgentEnv.baselines`; the script buys the first result of a search for the instruction."""
+        return super().baselines(seed) | {"script": ScriptPolicy(), "random": RandomPolicy(seed)}
 
     def _follow(self, link: Link) -> None:
         """Show the page that a link leads to; an option only changes what is chosen."""
