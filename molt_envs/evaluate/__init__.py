@@ -1,0 +1,1 @@
+"""Evaluation: a policy plays an environment's tasks; out come rates with intervals, records and a report."""
