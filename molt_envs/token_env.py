@@ -99,11 +99,8 @@ class TokenEnv:
         return TokenStep(appended, False, float(reward), False, truncated, info)
 
     def action_of(self, message: Message) -> str:
-        """The action in a message: canonical JSON of the calls for tool environments, else the extract."""
-        if self.card.tools and message.tool_calls:
-            calls = [{"name": call.name, "arguments": dict(call.arguments)} for call in message.tool_calls]
-            return json.dumps(calls, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return self.card.grammar.extract(message.text)
+        """See the function `action_of`."""
+        return action_of(self.card, message)
 
     def close(self) -> None:
         """Close the environment."""
@@ -128,3 +125,11 @@ class TokenEnv:
         visible = self.history.view(self.messages)
         self._shown = list(visible)
         return self.renderer.encode(visible, self.card.tools)
+
+
+def action_of(card: EnvCard, message: Message) -> str:
+    """The action in a message: canonical JSON of the calls for tool environments, else the extract."""
+    if card.tools and message.tool_calls:
+        calls = [{"name": call.name, "arguments": dict(call.arguments)} for call in message.tool_calls]
+        return json.dumps(calls, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return card.grammar.extract(message.text)
