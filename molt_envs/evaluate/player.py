@@ -1,0 +1,157 @@
+"""Plays one episode and writes down what happened.
+
+In: an environment, a policy source, a task. Out: an `EpisodeRecord`, whatever happens on the way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import gymnasium
+
+from molt_envs.env import AgentEnv
+from molt_envs.errors import InfrastructureError, boundary
+from molt_envs.evaluate.policy import ChatPolicy, ContextFull, EpisodeStart, Limits, PolicySource, Reply
+from molt_envs.evaluate.record import EpisodeRecord, TurnRecord
+from molt_envs.policy import Policy
+from molt_envs.protocol.episode import Outcome
+
+
+@dataclass(frozen=True)
+class Job:
+    """An episode to play."""
+
+    env_id: str
+    """The environment's registered id."""
+    task_id: str
+    """`split:index`."""
+    sample: int
+    """Which attempt at the task, from 0."""
+    seed: int
+    """For `reset` and the policy."""
+
+    @property
+    def episode_id(self) -> str:
+        """Its name in the file of results."""
+        return f"{self.env_id}#{self.task_id}#{self.sample}"
+
+
+@dataclass
+class _Played:
+    """What is known of an episode while it runs."""
+
+    observation: str = ""
+    turns: list[TurnRecord] = field(default_factory=list[TurnRecord])
+    outcome: Outcome = "unresolved"
+
+
+def play_episode(
+    env: gymnasium.Env[str, str], source: PolicySource, job: Job, limits: Limits, policy_name: str
+) -> EpisodeRecord:
+    """Play one episode to its end. Errors become the outcome *failed* or *unresolved*; none is raised."""
+    played = _Played()
+    base = env.unwrapped
+    prompt = base.card.system_prompt if isinstance(base, AgentEnv) else ""
+    with boundary() as result:
+        if not isinstance(base, AgentEnv):
+            raise InfrastructureError(f"{type(base).__name__} is not an environment of text tasks")
+        _play(env, base, source, job, limits, played)
+    outcome = played.outcome if result.failure is None else result.failure.outcome
+    last = played.turns[-1] if played.turns else TurnRecord("", "", None)
+    resolved = outcome != "unresolved"
+    return EpisodeRecord(
+        episode_id=job.episode_id,
+        env_id=job.env_id,
+        task_id=job.task_id,
+        sample=job.sample,
+        seed=job.seed,
+        policy=policy_name,
+        outcome=outcome,
+        score=last.score if resolved else None,
+        success=last.success if resolved else None,
+        reason="" if result.failure is None else result.failure.reason,
+        system_prompt=prompt,
+        observation=played.observation,
+        turns=tuple(played.turns),
+    )
+
+
+def _play(
+    env: gymnasium.Env[str, str],
+    base: AgentEnv,
+    source: PolicySource,
+    job: Job,
+    limits: Limits,
+    played: _Played,
+) -> None:
+    observation, info = env.reset(seed=job.seed, options={"task_id": job.task_id})
+    played.observation = observation
+    policy = source.start(EpisodeStart(base, job.task_id, job.seed, limits))
+    try:
+        while played.outcome == "unresolved":
+            observation, info = _turn(env, policy, observation, info, played)
+    finally:
+        if isinstance(policy, ChatPolicy):
+            policy.close()
+
+
+def _turn(
+    env: gymnasium.Env[str, str],
+    policy: Policy,
+    observation: str,
+    info: Mapping[str, Any],
+    played: _Played,
+) -> tuple[str, Mapping[str, Any]]:
+    """One turn; sets the outcome when it is the last."""
+    try:
+        reply = _reply(policy, observation, info)
+    except ContextFull:
+        if not played.turns:
+            raise
+        played.outcome = "length"
+        return observation, info
+    tokens = {
+        "num_prompt_tokens": reply.num_prompt_tokens,
+        "num_completion_tokens": reply.num_completion_tokens,
+    }
+    if reply.was_cut:
+        score, success = _result(info)
+        cut = TurnRecord(reply.message, "", None, score=score, success=success, **tokens)
+        played.turns.append(cut)
+        played.outcome = "length"
+        return observation, info
+    observation, reward, terminated, truncated, info = env.step(reply.action)
+    score, success = _result(info)
+    turn = TurnRecord(
+        reply.message,
+        reply.action,
+        observation,
+        float(reward),
+        bool(terminated),
+        bool(truncated),
+        score,
+        success,
+        **tokens,
+    )
+    played.turns.append(turn)
+    if terminated or truncated:
+        played.outcome = "terminated" if terminated else "truncated"
+    return observation, info
+
+
+def _reply(policy: Policy, observation: str, info: Mapping[str, Any]) -> Reply:
+    if isinstance(policy, ChatPolicy):
+        return policy.reply(observation, info)
+    action = policy.act(observation, info)
+    return Reply(action, action)
+
+
+def _result(info: Mapping[str, Any]) -> tuple[float, bool]:
+    """Score and success; a score that is no number is the environment's failure."""
+    score = float(info.get("score", 0.0))
+    if not math.isfinite(score):
+        raise InfrastructureError(f"the environment reported the score {score}")
+    return score, bool(info.get("success", False))
