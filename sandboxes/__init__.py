@@ -1,5 +1,40 @@
-"""Isolation of untrusted code: no backend exists yet, and this package exports nothing.
+"""Isolation of untrusted code: in, commands, programs and files; out, their results. Knows nothing of learning.
 
-The name is reserved so that the direction of imports (sandboxes < molt_envs < molt_train) is fixed from the
-start. Isolation backends come later: nothing in the project runs untrusted code until a backend is here.
+with open_sandbox(limits=Limits(wall_s=5)) as sandbox:
+    print(sandbox.run_python("print(6 * 7)").stdout)
 """
+
+from sandboxes.backends import BACKENDS, Trust, find_backend, open_sandbox
+from sandboxes.base import (
+    WORK_FOLDER,
+    Backend,
+    Capabilities,
+    ExecResult,
+    ProcessEnded,
+    Sandbox,
+    SandboxError,
+    SandboxFileError,
+    SandboxProcess,
+    SandboxUnavailable,
+    Support,
+)
+from sandboxes.limits import Limits
+
+__all__ = [
+    "BACKENDS",
+    "WORK_FOLDER",
+    "Backend",
+    "Capabilities",
+    "ExecResult",
+    "Limits",
+    "ProcessEnded",
+    "Sandbox",
+    "SandboxError",
+    "SandboxFileError",
+    "SandboxProcess",
+    "SandboxUnavailable",
+    "Support",
+    "Trust",
+    "find_backend",
+    "open_sandbox",
+]
