@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gymnasium
@@ -113,29 +113,13 @@ def _turn(
             raise
         played.outcome = "length"
         return observation, info
-    tokens = {
-        "num_prompt_tokens": reply.num_prompt_tokens,
-        "num_completion_tokens": reply.num_completion_tokens,
-    }
     if reply.was_cut:
-        score, success = _result(info)
-        cut = TurnRecord(reply.message, "", None, score=score, success=success, **tokens)
-        played.turns.append(cut)
         played.outcome = "length"
+        played.turns.append(_record(reply, None, info))
         return observation, info
     observation, reward, terminated, truncated, info = env.step(reply.action)
-    score, success = _result(info)
-    turn = TurnRecord(
-        reply.message,
-        reply.action,
-        observation,
-        float(reward),
-        bool(terminated),
-        bool(truncated),
-        score,
-        success,
-        **tokens,
-    )
+    turn = _record(reply, observation, info)
+    turn = replace(turn, reward=float(reward), terminated=bool(terminated), truncated=bool(truncated))
     played.turns.append(turn)
     if terminated or truncated:
         played.outcome = "terminated" if terminated else "truncated"
@@ -149,9 +133,17 @@ def _reply(policy: Policy, observation: str, info: Mapping[str, Any]) -> Reply:
     return Reply(action, action)
 
 
-def _result(info: Mapping[str, Any]) -> tuple[float, bool]:
-    """Score and success; a score that is no number is the environment's failure."""
+def _record(reply: Reply, observation: str | None, info: Mapping[str, Any]) -> TurnRecord:
+    """The turn with its result; a score that is no number is the environment's failure."""
     score = float(info.get("score", 0.0))
     if not math.isfinite(score):
         raise InfrastructureError(f"the environment reported the score {score}")
-    return score, bool(info.get("success", False))
+    return TurnRecord(
+        message=reply.message,
+        action="" if observation is None else reply.action,
+        observation=observation,
+        score=score,
+        success=bool(info.get("success", False)),
+        num_prompt_tokens=reply.num_prompt_tokens,
+        num_completion_tokens=reply.num_completion_tokens,
+    )

@@ -5,7 +5,9 @@ In: `EpisodeRecord`s as episodes end. Out: lines of JSON in ASCII, each written 
 
 from __future__ import annotations
 
+import fcntl
 import json
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -74,6 +76,11 @@ class EpisodeRecord:
     """In order."""
 
     @property
+    def reward(self) -> float:
+        """Sum of the turns' rewards."""
+        return math.fsum(turn.reward for turn in self.turns)
+
+    @property
     def num_prompt_tokens(self) -> int:
         """Tokens read in all turns."""
         return sum(turn.num_prompt_tokens for turn in self.turns)
@@ -107,13 +114,21 @@ class RecordFile:
 
     Args:
         path: created when it is not there; half a last line, which a crash may leave, is cut off.
+
+    Raises:
+        ValueError: another process writes to it.
     """
 
     def __init__(self, path: Path) -> None:
-        path.touch()
-        with path.open("rb+") as file:
-            file.truncate(file.read().rfind(b"\n") + 1)
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND)
+        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(self._descriptor)
+            raise ValueError(
+                f"another process writes to {path}; wait for it, or name another folder"
+            ) from error
+        os.ftruncate(self._descriptor, path.read_bytes().rfind(b"\n") + 1)
 
     def append(self, record: EpisodeRecord) -> None:
         """Write one record and wait until it is on the disk."""

@@ -1,0 +1,112 @@
+"""Threads that play: each with its own environments, none waited for longer than an episode may take.
+
+In: jobs and what plays one. Out: each job with its record, in the order in which they end.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import gymnasium
+
+from molt_envs.errors import InfrastructureError, boundary
+from molt_envs.evaluate.player import Job
+from molt_envs.evaluate.record import EpisodeRecord
+
+CLOSE_TIMEOUT_S = 10.0
+Play = Callable[["gymnasium.Env[str, str]", Job], EpisodeRecord]
+
+
+def play_all(
+    jobs: Sequence[Job], play: Play, num_workers: int, timeout_s: float
+) -> Iterator[tuple[Job, EpisodeRecord | str]]:
+    """Each job with its record, or with the reason why it has none, in the order in which they end.
+
+    Args:
+        jobs: taken in order.
+        play: plays one in an environment; called in the workers' threads.
+        num_workers: most episodes at once.
+        timeout_s: longest time of one episode, the making of its environment included.
+    """
+    waiting: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+    results: queue.SimpleQueue[_Result] = queue.SimpleQueue()
+    for job in jobs:
+        waiting.put(job)
+    workers = [_Worker(waiting, play, results) for _ in range(min(num_workers, len(jobs)))]
+    num_left = len(jobs)
+    try:
+        while num_left:
+            for place, worker in enumerate(workers):
+                job = worker.give_up(timeout_s)
+                if job is not None:
+                    workers[place] = _Worker(waiting, play, results)
+                    num_left -= 1
+                    yield job, f"{InfrastructureError.__name__}: it did not end within {timeout_s:g} s"
+            try:
+                job, record = results.get(timeout=min(timeout_s / 4, 0.5))
+            except queue.Empty:
+                continue
+            num_left -= 1
+            yield job, record
+    finally:
+        while not waiting.empty():
+            waiting.get()
+        for _ in workers:
+            waiting.put(None)
+        until_s = time.monotonic() + CLOSE_TIMEOUT_S
+        for worker in workers:
+            worker.join(max(0.0, until_s - time.monotonic()))
+
+
+_Result = tuple[Job, "EpisodeRecord | str"]
+
+
+class _Worker(threading.Thread):
+    """Plays one job after the other. A daemon: what hangs in an environment must not hold the process."""
+
+    def __init__(
+        self, jobs: queue.SimpleQueue[Job | None], play: Play, results: queue.SimpleQueue[_Result]
+    ) -> None:
+        super().__init__(daemon=True, name="evaluation")
+        self._jobs, self._play, self._results = jobs, play, results
+        self._envs: dict[str, gymnasium.Env[str, str]] = {}
+        self._lock = threading.Lock()
+        self._job: Job | None = None
+        self._started_s = 0.0
+        self._given_up = False
+        self.start()
+
+    def run(self) -> None:
+        """See `threading.Thread.run`."""
+        while (job := self._jobs.get()) is not None:
+            with self._lock:
+                self._job, self._started_s = job, time.monotonic()
+            record: EpisodeRecord | str = ""
+            with boundary() as result:
+                record = self._play(self._env(job.env_id), job)
+            if result.failure is not None:
+                record = result.failure.reason
+            with self._lock:
+                if self._given_up:
+                    break
+                self._job = None
+                self._results.put((job, record))
+        for env in self._envs.values():
+            with boundary():
+                env.close()
+
+    def give_up(self, timeout_s: float) -> Job | None:
+        """The job that runs for longer than `timeout_s`: its result will not be given, nor any later one."""
+        with self._lock:
+            if self._job is None or time.monotonic() - self._started_s <= timeout_s:
+                return None
+            self._given_up = True
+            return self._job
+
+    def _env(self, env_id: str) -> gymnasium.Env[str, str]:
+        if env_id not in self._envs:
+            self._envs[env_id] = gymnasium.make(env_id, disable_env_checker=True)
+        return self._envs[env_id]
