@@ -1,4 +1,4 @@
-"""Isolation of untrusted code: in, commands, programs and files; out, their results. Knows nothing of learning.
+"""Isolation of untrusted code: in, commands, programs and files; out, their results.
 
 with open_sandbox(limits=Limits(wall_s=5)) as sandbox:
     print(sandbox.run_python("print(6 * 7)").stdout)

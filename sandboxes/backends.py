@@ -1,6 +1,7 @@
-"""Which backends there are, and `open_sandbox`: in, a name, limits and how far the code is trusted; out, a sandbox.
+"""The backends, and `open_sandbox`: in, a name, limits and how far the code is trusted; out, a sandbox.
 
-A backend is imported when it is asked for. One that does not hold what the trust needs is refused, never replaced.
+A backend is imported when it is asked for. One that does not hold what the trust needs is refused, never
+replaced.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from sandboxes.base import Backend, Sandbox, SandboxUnavailable, Support
 from sandboxes.limits import Limits
 
 Trust = Literal["untrusted", "trusted"]
-"""`untrusted`: written by a policy; every capability is needed. `trusted`: written by you; what is there is taken."""
+"""`untrusted`: written by a policy, every capability is needed. `trusted`: yours, what is there is taken."""
 
 BACKENDS: dict[str, str] = {
     "namespace": "sandboxes.namespace",
@@ -23,7 +24,7 @@ BACKENDS: dict[str, str] = {
 
 
 def find_backend(name: str) -> Backend:
-    """The backend of that name; ValueError when there is none, SandboxUnavailable when its packages are missing."""
+    """The backend of that name; ValueError when there is none, SandboxUnavailable without its packages."""
     if name not in BACKENDS:
         raise ValueError(f"no sandbox backend {name!r}; take one of {', '.join(BACKENDS)}")
     try:
@@ -52,6 +53,6 @@ def require(backend: str, support: Support, trust: Trust) -> None:
     if trust == "untrusted" and missing:
         mends = " ".join(support.mends) or "run as root on Linux with cgroups."
         raise SandboxUnavailable(
-            f"the {backend} backend does not hold {', '.join(missing)} here, and untrusted code needs it. {mends} "
-            "For code that you wrote yourself, trust='trusted' accepts the weaker sandbox."
+            f"the {backend} backend does not hold {', '.join(missing)} here, and untrusted code needs it. "
+            f"{mends} For code that you wrote yourself, trust='trusted' accepts the weaker sandbox."
         )

@@ -1,6 +1,6 @@
 """The interface that every backend implements: in, code or a command and files; out, `ExecResult` and bytes.
 
-A backend is one module with one `Backend` value. What goes wrong inside (a time-out, a crash, too much output) is
+A backend is one module with one `Backend` value. What goes wrong inside (a time-out, a crash, much output) is
 the code's doing and is told in the result; what goes wrong outside raises `SandboxError`.
 """
 
@@ -22,7 +22,7 @@ class SandboxError(RuntimeError):
 
 
 class SandboxUnavailable(SandboxError):
-    """A backend cannot run here, or does not reach the policy asked for; the message has the reason and the mend."""
+    """A backend cannot run here, or does not reach the policy asked for; says why and how to mend it."""
 
 
 class SandboxFileError(ValueError):
@@ -99,7 +99,7 @@ class SandboxProcess(Protocol):
     """A process that goes on inside while lines go to and fro; its stderr is discarded."""
 
     def send(self, data: bytes) -> None:
-        """Write to its stdin; ProcessEnded when it has ended, SandboxError when it does not read for wall_s."""
+        """Write to its stdin; ProcessEnded at its end, TimeoutError when it reads nothing for wall_s."""
         ...
 
     def receive_line(self, timeout_s: float) -> bytes:

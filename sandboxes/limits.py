@@ -1,4 +1,4 @@
-"""What a sandbox may use: in, plain numbers; out, `Limits`, checked, which every backend enforces or refuses."""
+"""What a sandbox may use: in, plain numbers; out, `Limits`, checked, which every backend enforces."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ class Limits:
             )
         if self.memory_bytes < 32 * MIB:
             raise ValueError(
-                f"Limits.memory_bytes is {self.memory_bytes}; give at least 32 MiB ({32 * MIB}): an interpreter "
-                "does not start in less"
+                f"Limits.memory_bytes is {self.memory_bytes}; give at least {32 * MIB} (32 MiB): "
+                "an interpreter does not start in less"
             )
