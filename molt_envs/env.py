@@ -173,7 +173,7 @@ class AgentEnv(gymnasium.Env[str, str]):
         """
         self._done = True  # a refused reset must not leave the episode before it running
         super().reset(seed=seed)
-        self.task = self._choose(options or {})
+        self.task = draw_task(self.card.splits, self.np_random, options or {})
         self._turn, self._done = 0, False
         return self._show(self._begin(self.task, self.np_random))
 
@@ -222,26 +222,38 @@ class AgentEnv(gymnasium.Env[str, str]):
         self._observation = turn.observation
         return turn.observation, info
 
-    def _choose(self, options: Mapping[str, Any]) -> Task:
-        unknown = sorted(set(options) - {"split", "task_id"})
-        if unknown:
-            raise TaskError(f"unknown reset option {unknown[0]!r}; known are 'split' and 'task_id'")
-        # Drawn in any case, so that naming the task that a seed draws gives the same episode.
-        draw = int(self.np_random.integers(2**63))
-        task_id = options.get("task_id")
-        if task_id is None:
-            split = self._known_split(options.get("split", "train"))
-            return Task(split, draw % self.card.splits[split])
-        split, _, index = str(task_id).partition(":")
-        self._known_split(split)
-        if options.get("split", split) != split:
-            raise TaskError(f"task_id {task_id!r} is not in split {options['split']!r}")
-        if not (index.isascii() and index.isdigit() and int(index) < self.card.splits[split]):
-            last = self.card.splits[split] - 1
-            raise TaskError(f"task_id {task_id!r} does not exist; {split} has {split}:0 to {split}:{last}")
-        return Task(split, int(index))
 
-    def _known_split(self, split: object) -> str:
-        if not isinstance(split, str) or self.card.splits.get(split, 0) < 1:
-            raise TaskError(f"unknown split {split!r}; this environment has {', '.join(self.card.splits)}")
-        return split
+def draw_task(splits: Mapping[str, int], rng: np.random.Generator, options: Mapping[str, Any]) -> Task:
+    """The task that reset options name, or one drawn from `rng`.
+
+    Args:
+        splits: number of tasks of each split.
+        rng: advanced by one draw in any case.
+        options: `split` (default `train`) and `task_id` (`split:index`).
+
+    Raises:
+        TaskError: an option, a split or a task that is not there.
+    """
+    unknown = sorted(set(options) - {"split", "task_id"})
+    if unknown:
+        raise TaskError(f"unknown reset option {unknown[0]!r}; known are 'split' and 'task_id'")
+    # Drawn in any case, so that naming the task that a seed draws gives the same episode.
+    draw = int(rng.integers(2**63))
+    task_id = options.get("task_id")
+    if task_id is None:
+        split = _known_split(splits, options.get("split", "train"))
+        return Task(split, draw % splits[split])
+    split, _, index = str(task_id).partition(":")
+    _known_split(splits, split)
+    if options.get("split", split) != split:
+        raise TaskError(f"task_id {task_id!r} is not in split {options['split']!r}")
+    if not (index.isascii() and index.isdigit() and int(index) < splits[split]):
+        last = splits[split] - 1
+        raise TaskError(f"task_id {task_id!r} does not exist; {split} has {split}:0 to {split}:{last}")
+    return Task(split, int(index))
+
+
+def _known_split(splits: Mapping[str, int], split: object) -> str:
+    if not isinstance(split, str) or splits.get(split, 0) < 1:
+        raise TaskError(f"unknown split {split!r}; this environment has {', '.join(splits)}")
+    return split
