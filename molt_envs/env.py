@@ -173,7 +173,7 @@ class AgentEnv(gymnasium.Env[str, str]):
         """
         self._done = True  # a refused reset must not leave the episode before it running
         super().reset(seed=seed)
-        self.task = draw_task(self.card.splits, self.np_random, options or {})
+        self.task = self._choose(options or {})
         self._turn, self._done = 0, False
         return self._show(self._begin(self.task, self.np_random))
 
@@ -221,6 +221,9 @@ class AgentEnv(gymnasium.Env[str, str]):
         info.update(turn.details)
         self._observation = turn.observation
         return turn.observation, info
+
+    def _choose(self, options: Mapping[str, Any]) -> Task:
+        return draw_task(self.card.splits, self.np_random, options)
 
 
 def draw_task(splits: Mapping[str, int], rng: np.random.Generator, options: Mapping[str, Any]) -> Task:
