@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from molt_envs.errors import ProtocolError
-from molt_envs.protocol.episode import NOT_SAMPLED, IntArray, Segment, StopReason
+from molt_envs.protocol.episode import MAX_LOGPROB, NOT_SAMPLED, IntArray, Segment, StopReason
 
 
 @dataclass
@@ -133,6 +133,8 @@ def _check_sampled(token_ids: Sequence[int], logprobs: Sequence[float], versions
     for index, logprob in enumerate(logprobs):
         if logprob is None or not math.isfinite(logprob):  # pyright: ignore[reportUnnecessaryComparison]
             raise ProtocolError(f"sampled token {index} has logprob {logprob}; a missing one is never 0")
+        if logprob > MAX_LOGPROB:
+            raise ProtocolError(f"sampled token {index} has logprob {logprob}; a logprob is at most 0")
 
 
 def _int32(values: Sequence[int]) -> IntArray:

@@ -141,14 +141,16 @@ def demo(
 ) -> None:
     """Take a small model, warm it up, train it, compare before and after.
 
-    With --model that model is trained as it is.
+    With --model that model is trained as it is. Without --dir a second demo gets a folder of its own.
 
     Example: molt-train demo --recipe webshop-smollm2 --model SmolLM2-135M-Instruct
     """
     config = _load(recipe, overrides, model, directory)
-    from molt_train.demo import run_demo
+    from molt_train.demo import free_folder, run_demo
     from molt_train.monitor.progress import make_progress
 
+    if directory is None and not any(override.startswith("run.dir=") for override in overrides or ()):
+        config = _load(recipe, overrides, model, free_folder(config.run.dir))
     with make_progress(Console(), quiet) as progress:
         folder = run_demo(config, warm_up=model is None, progress=progress)
     _say_where(folder)

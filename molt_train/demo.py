@@ -43,6 +43,15 @@ def run_demo(config: Config, warm_up: bool, progress: Progress) -> Path:
     return folder
 
 
+def free_folder(folder: str) -> str:
+    """The folder itself, or `folder-2`, `folder-3`, … where it is in use, so that a demo can be run again."""
+    number, free = 1, Path(folder)
+    while free.exists() and any(free.iterdir()):
+        number += 1
+        free = Path(f"{folder}-{number}")
+    return str(free)
+
+
 def before_and_after(rows: Sequence[Mapping[str, Any]]) -> Table:
     """The first and last evaluation of each kind, with 95 % intervals of the success rate."""
     table = Table("judged", "", "success", "95 % interval", "score", "turns", "tasks", title="held-out tasks")

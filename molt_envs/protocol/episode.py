@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from molt_envs.errors import ProtocolError
 
+MAX_LOGPROB = 1e-3
+"""A logprob is at most 0; what rounding adds stays below this."""
 PROTOCOL_VERSION = 1
 
 IntArray: TypeAlias = NDArray[np.int32]
@@ -145,7 +147,7 @@ class Segment:
         sampled = self.logprobs[mask]
         if not bool(np.isfinite(sampled).all()):
             raise ProtocolError("an action token has no finite logprob; a missing one is an error, never 0")
-        if bool((sampled > 1e-3).any()):
+        if bool((sampled > MAX_LOGPROB).any()):
             raise ProtocolError(f"logprob {float(sampled.max())} is above 0")
         if bool((self.logprobs[~mask] != 0).any()):
             raise ProtocolError("a token that the policy did not sample has a logprob")

@@ -191,7 +191,7 @@ def test_ids_and_logprobs_of_different_lengths_are_refused(num_logprobs: int) ->
         recorder.action([1, 2], [-1.0] * num_logprobs, [0, 0])
 
 
-@pytest.mark.parametrize("logprob", [None, float("nan"), float("-inf")])
+@pytest.mark.parametrize("logprob", [None, float("nan"), float("-inf"), 0.01])
 def test_a_missing_logprob_is_an_error_never_zero(logprob: float | None) -> None:
     recorder = EpisodeRecorder()
     recorder.open([1])

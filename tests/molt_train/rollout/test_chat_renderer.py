@@ -173,5 +173,11 @@ def test_tool_call_is_parsed_and_malformed_ones_stay_text():
 
 
 def test_renderer_id_changes_with_the_template():
-    ids = {ChatRenderer(tokenizer_for(TEMPLATES[name]), name).renderer_id for name in ("qwen2_5", "llama3")}
+    tokenizer = tokenizer_for(CHATML)
+    ids = {ChatRenderer(tokenizer, template=text).renderer_id for text in (CHATML, CHATML + "{{ '' }}")}
     assert len(ids) == 2
+
+
+def test_the_stop_is_no_part_of_the_parsed_text():
+    renderer = ChatRenderer(tokenizer_for(CHATML), "chatml")
+    assert renderer.parse(renderer.write(Message("assistant", "click[a]"))).text == "click[a]"
