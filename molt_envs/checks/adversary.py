@@ -1,0 +1,109 @@
+"""The adversarial panel: hostile actions are defined steps, and none earns what only skill may earn.
+
+In: a `Subject`. Out: shares of success, or `CheckFailed`.
+"""
+
+from __future__ import annotations
+
+import math
+
+from molt_envs.checks.attacks import ATTACKS, ENDINGS, GARBAGE, INJECTIONS, MALFORMED_JSON
+from molt_envs.checks.findings import NotShown, require
+from molt_envs.checks.subject import Check, Play, PolicyMaker, Subject, play, script
+
+LEAKED = ("root:x:0:", "<class '", "Traceback (most recent call last)")
+"""Signs that an action was obeyed as a path, a format or code, or that an error's text got out."""
+
+
+def _check_defined(subject: Subject) -> str:
+    env = subject.make()
+    low, high = subject.card.reward_range
+    num = 0
+    for task in subject.tasks(2 if subject.full else 1):
+        for attack in ATTACKS:
+            one = play(env, script(attack), task, num_most=3)
+            num += len(one.actions)
+            for observation, reward in zip(one.observations[1:], one.rewards, strict=True):
+                name = f"{attack[:30]!r} of {len(attack)} characters"
+                fine = math.isfinite(reward) and low <= reward <= high
+                require(fine, f"{name} gives reward {reward}, the range is [{low}, {high}]")
+                require(env.observation_space.contains(observation), f"{name} gives an observation too long")
+                signs = [sign for sign in LEAKED if sign in observation and sign not in attack]
+                require(not signs, f"{name} is answered with {signs}")
+    env.close()
+    return f"{num} steps"
+
+
+def _check_after_prefix(subject: Subject) -> str:
+    """Half of the oracle's actions, then garbage; then all of them with garbage appended."""
+    if not subject.oracle_plays:
+        raise NotShown("there is no oracle to begin with")
+    env, num_steps = subject.make_base(), 0
+    for one in subject.oracle_plays[: 8 if subject.full else 3]:
+        half = one.actions[: len(one.actions) // 2]
+        spoiled = [f"{action}\n{attack}" for action, attack in zip(one.actions, ATTACKS, strict=False)]
+        hostile = (*GARBAGE[:6], *MALFORMED_JSON, *INJECTIONS)
+        for actions in (spoiled, *((*half, attack) for attack in hostile)):
+            num_steps += len(play(env, script(*actions), one.task).actions)
+    env.close()
+    return f"{num_steps} steps"
+
+
+def _check_reward_is_not_written(subject: Subject) -> str:
+    return _require_no_credit(subject, {text: script(text) for text in INJECTIONS})
+
+
+def _check_no_early_credit(subject: Subject) -> str:
+    cheats: dict[str, PolicyMaker] = {text: script(text, "") for text in ENDINGS}
+    for one in subject.oracle_plays[:4]:
+        # An answer to one task is no shortcut to the others; a last action that ends all of them is.
+        cheats[one.actions[-1]] = script(one.actions[-1], "")
+    return _require_no_credit(subject, cheats)
+
+
+def _require_no_credit(subject: Subject, cheats: dict[str, PolicyMaker]) -> str:
+    returns = {one.task_id: sum(one.rewards) for one in subject.oracle_plays if one.success}
+    env, worst = subject.make_base(), ("", 0.0)
+    tasks = subject.tasks(32 if subject.full else 8)
+    for cheat, policy in cheats.items():
+        plays = [play(env, policy, task) for task in tasks]
+        share = sum(_credited(one, returns) for one in plays) / len(plays)
+        worst = max(worst, (cheat, share), key=lambda pair: pair[1])
+        most = subject.card.max_baseline_success
+        require(share <= most, f"{cheat[:60]!r} alone solves {share:.0%} of {len(tasks)} tasks")
+    env.close()
+    return f"at most {worst[1]:.0%} of {len(tasks)} tasks" + (f", by {worst[0][:30]!r}" if worst[1] else "")
+
+
+def _credited(one: Play, returns: dict[str, float]) -> bool:
+    """Whether an episode earned what the oracle earns."""
+    best = returns.get(one.task_id)
+    return one.success or (best is not None and best > 0 and sum(one.rewards) >= best)
+
+
+CHECKS = (
+    Check(
+        "adversary",
+        "hostile actions are defined steps",
+        _check_defined,
+        "answer what cannot be parsed with a message to the agent, and neither run nor format an action",
+    ),
+    Check(
+        "adversary",
+        "garbage after a good start is a defined step",
+        _check_after_prefix,
+        "let `_act` answer invalid actions in every state",
+    ),
+    Check(
+        "adversary",
+        "an action cannot write its own reward",
+        _check_reward_is_not_written,
+        "compute the reward from the state alone",
+    ),
+    Check(
+        "adversary",
+        "ending early earns no credit",
+        _check_no_early_credit,
+        "give credit for the state that is reached, not for the word that ends the episode",
+    ),
+)

@@ -1,0 +1,205 @@
+"""What `info` and the observation give away: the answer, or a handle on the environment itself.
+
+In: a `Subject`; the oracle's actions tell what the answer is. Out: `CheckFailed` with the place of the leak.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from molt_envs.checks.findings import NotShown, require
+from molt_envs.checks.subject import Check, Play, Subject, first_difference, oracle_of, play
+from molt_envs.env import AgentEnv, Task
+
+CONTRACT_KEYS = frozenset({"task_id", "split", "turn", "score", "success", "admissible_actions"})
+ANSWER_KEYS = frozenset(
+    {"answer", "answers", "solution", "ground_truth", "gold", "expected", "expected_answer"}
+)
+NUM_SURE_CHARS = 4
+"""A shorter piece of an action occurs by chance inside of other texts: then only equal values count."""
+NUM_COPIED_CHARS = 24
+"""A longer piece that the observation shows was copied from it."""
+_PIECES = re.compile(r"\[([^\[\]]+)\]|\(([^()]+)\)|\"([^\"]+)\"|'([^']+)'|[:=]\s*(\S.*)$")
+_TOLD = r"\b(?:answer|solution|gold|expected)\b\s*(?:is|:|=)?\s*[\"'`]?{}(?!\w)"
+
+
+def _check_named_answers(subject: Subject) -> None:
+    for one in _plays(subject):
+        for turn, info in enumerate(one.infos[:-1] if one.terminated else one.infos):
+            for path, value in _leaves(info):
+                named = ANSWER_KEYS & set(re.findall(r"\w+", path.casefold()))
+                told = named and value not in (None, "", (), [])
+                require(not told, f"{one.task_id}, turn {turn}: info{path} is {str(value)[:60]!r}")
+
+
+def _check_answers_in_info(subject: Subject) -> str:
+    plays = _oracle_plays(subject)
+    common = set[str].intersection(*({*one.actions} for one in plays)) if len(plays) > 1 else set[str]()
+    tasks: dict[str, set[str]] = defaultdict(set)
+    answers: dict[str, set[str]] = defaultdict(set)
+    for one in plays:
+        own = [action for action in one.actions if action not in common]
+        for path, piece in _given_away(one, _pieces(own[-1]) if own else set()):
+            tasks[path].add(one.task_id)
+            answers[path].add(piece)
+    for path, found in tasks.items():
+        # One value in a few tasks is chance: a small number that counts something else.
+        often = 2 * len(found) >= len(plays) and len(answers[path]) > 1
+        told = f"info{path} holds what the oracle is yet to say, such as {min(answers[path])[:60]!r}"
+        require(not often, f"{told}, in {len(found)} of {len(plays)} tasks")
+    return f"{len(plays)} tasks of the oracle"
+
+
+def _given_away(one: Play, decisive: set[str]) -> Iterator[tuple[str, str]]:
+    """Places in `info` that hold a piece of a coming action which nothing shown so far holds."""
+    shown = ""
+    for turn in range(len(one.actions)):
+        shown += one.observations[turn].casefold() + "\n"
+        shown += "\n".join(one.infos[turn].get("admissible_actions") or ()).casefold() + "\n"
+        later = {piece for coming in one.actions[turn:] for piece in _pieces(coming)}
+        for path, value in _leaves(one.infos[turn]):
+            text = str(value).casefold().strip()
+            for piece in later:
+                # The right one of several that are shown is an answer too, unless it is a copied sentence.
+                chosen = text == piece and piece in decisive and len(piece) < NUM_COPIED_CHARS
+                held = text == piece or (len(piece) >= NUM_SURE_CHARS and piece in text)
+                if chosen or (held and piece not in shown):
+                    yield path, piece
+
+
+def _check_answers_in_observation(subject: Subject) -> str:
+    plays = _oracle_plays(subject)
+    for one in plays:
+        for turn, observation in enumerate(one.observations[:-1]):
+            for piece in _pieces(one.actions[-1]):
+                told = re.search(_TOLD.format(re.escape(piece)), observation.casefold())
+                text = "" if told is None else told.group(0)
+                require(told is None, f"{one.task_id}, turn {turn}: the observation says {text!r}")
+    return f"{len(plays)} tasks of the oracle"
+
+
+def _check_plain_info(subject: Subject) -> None:
+    for one in _plays(subject):
+        for turn, info in enumerate(one.infos):
+            for path, value in _leaves(info):
+                fine = value is None or isinstance(
+                    value, str | bytes | bool | int | float | complex | enum.Enum | np.generic | np.ndarray
+                )
+                kind = type(value).__name__
+                require(fine, f"{one.task_id}, turn {turn}: info{path} is an object, of type {kind}")
+
+
+def _check_written_info(subject: Subject) -> None:
+    for task in subject.tasks(4):
+        fresh, used = subject.make_base(), subject.make_base()
+        expected = play(fresh, oracle_of(), task)
+        _spoil_all(used, expected, task)
+        for env, where in ((used, "in this environment"), (fresh, "in another one")):
+            found = first_difference(expected, play(env, oracle_of(), task))
+            require(found is None, f"writing to info changes the next episode {where}: {found}")
+        fresh.close()
+        used.close()
+
+
+def _spoil_all(env: AgentEnv, expected: Play, task: Task) -> None:
+    """Repeat an episode, overwriting every `info` that it gives."""
+    _, info = env.reset(seed=0, options={"task_id": task.task_id})
+    for turn, action in enumerate(expected.actions):
+        _spoil(info)
+        observation, reward, _, _, info = env.step(action)
+        same = (observation, float(reward)) == (expected.observations[turn + 1], expected.rewards[turn])
+        require(same, f"{task.task_id}: after writing to info, turn {turn + 1} is another one")
+    _spoil(info)
+
+
+def _spoil(value: Any, depth: int = 0) -> None:
+    """Overwrite whatever can be written to."""
+    items: list[Any] = []
+    if isinstance(value, dict):
+        items = list(value.values())
+    elif isinstance(value, list | tuple | set | frozenset):
+        items = list(value)
+    if depth < 8:
+        for item in items:
+            _spoil(item, depth + 1)
+    if isinstance(value, dict | list | set):
+        value.clear()
+    elif isinstance(value, np.ndarray) and value.flags.writeable:
+        value[...] = np.zeros((), value.dtype)
+
+
+def _leaves(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:
+    """Everything that can be reached in a value, with its path; attributes of objects too."""
+    if depth > 8:
+        return
+    pairs: list[tuple[str, Any]] = []
+    if isinstance(value, Mapping):
+        pairs = [(f"[{key!r}]", item) for key, item in value.items() if depth or key not in CONTRACT_KEYS]
+    elif isinstance(value, Sequence | Set) and not isinstance(value, str | bytes):
+        pairs = [("[…]", item) for item in value]
+    else:
+        yield path, value
+        if not isinstance(value, type | enum.Enum) and "__dict__" in dir(value):
+            pairs = [(f".{name}", item) for name, item in vars(value).items()]
+    for name, item in pairs:
+        yield from _leaves(item, path + name, depth + 1)
+
+
+def _pieces(action: str) -> set[str]:
+    """An action and its arguments, in lower case."""
+    found = {action, *(part for match in _PIECES.findall(action) for part in match)}
+    with contextlib.suppress(ValueError, RecursionError):  # no JSON
+        found |= {str(value) for _, value in _leaves(json.loads(action), depth=1)}
+    return {piece.casefold().strip() for piece in found} - {""}
+
+
+def _oracle_plays(subject: Subject) -> list[Play]:
+    if not subject.oracle_plays:
+        raise NotShown("without an oracle the answer is not known here")
+    return subject.oracle_plays
+
+
+def _plays(subject: Subject) -> list[Play]:
+    return [*subject.oracle_plays, *(one for plays in subject.baseline_plays.values() for one in plays)]
+
+
+CHECKS = (
+    Check(
+        "secrets",
+        "info names no answer",
+        _check_named_answers,
+        "leave it out of Turn.details until the episode is over",
+    ),
+    Check(
+        "secrets",
+        "info does not give away what the oracle will do",
+        _check_answers_in_info,
+        "leave it out of Turn.details: the policy's side reads info",
+    ),
+    Check(
+        "secrets",
+        "the observation does not tell the answer",
+        _check_answers_in_observation,
+        "take the answer out of the task's text",
+    ),
+    Check(
+        "secrets",
+        "info holds plain data",
+        _check_plain_info,
+        "give str, numbers, tuples and dicts; an object leads back to the environment's secrets",
+    ),
+    Check(
+        "secrets",
+        "writing to info changes nothing",
+        _check_written_info,
+        "give copies, or tuples, of what the environment keeps",
+    ),
+)
