@@ -1,213 +1,239 @@
-"""Episodes per second of the in-process engine against lock-step batches of transformers' own `generate`.
+"""WebShop episodes per second of the in-process engine against lock-step batches of transformers' `generate`.
 
-Both play the same environment through `TokenEnv` with the same small model: as many episodes at once, as many
-turns, as many sampled ids. `generate` pre-fills all of a conversation at each turn, in its faster cache mode,
-and is not asked for logprobs, which the engine always gives. Rounds of the two alternate.
+Both play the same tasks with the shipped base model, as the recipe does, as many episodes at once. The
+engine gives the place of an episode that has ended to the next one. A lock-step batch pre-fills all of a
+conversation at each turn, in the faster cache mode of `generate`, with its ended episodes left out, and gives
+no logprobs, which the engine always does. Rounds alternate.
 """
 
 from __future__ import annotations
 
 import asyncio
-import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
+import gymnasium
 import torch
-from transformers import PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
+from transformers import PreTrainedModel
 
 from benchmarks.report import record
-from molt_envs import ActionGrammar, AgentEnv, ByteRenderer, EnvCard, Task, TokenEnv, Turn
+from molt_envs import TokenEnv
+from molt_train.model.load import load_model
+from molt_train.rollout.chat_renderer import ChatRenderer
 from molt_train.rollout.engine import Sampling
 from molt_train.rollout.transformers_engine import TransformersEngine
 
 NAME = "engine_throughput"
 TARGET_RATIO = 2.5
-NUM_EPISODES = 32
-NUM_TURNS = 5
-NUM_ACTION_TOKENS = 8
-NUM_ROUNDS = 7
+NUM_AT_ONCE = 32
+NUM_EPISODES = 96
+NUM_ROUNDS = 3
+MAX_TURN_TOKENS = 32
 MAX_CONTEXT_TOKENS = 1024
-WORDS = (
-    "bolt",
-    "cable",
-    "drill",
-    "engine",
-    "filter",
-    "gasket",
-    "hinge",
-    "joint",
-    "lamp",
-    "motor",
-    "nut",
-    "pump",
-)
+TEMPERATURE = 0.8
 
 
-class Storeroom(AgentEnv):
-    """Shows a shelf of about 100 characters after each of five actions, whatever they are."""
+@dataclass
+class Round:
+    """What one round of episodes came to."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            EnvCard(
-                summary="Look through shelves.",
-                system_prompt="You look after a storeroom. Say which shelf to look at next.",
-                grammar=ActionGrammar("a few words", "look at shelf 3"),
-                reward_range=(0.0, 1.0),
-                splits={"train": NUM_EPISODES},
-                max_turns=NUM_TURNS,
-                bounded=True,
-            )
-        )
-        self._rng = np.random.default_rng(0)
+    num_turns: int = 0
+    """Turns sampled."""
+    num_sampled: int = 0
+    """Ids sampled, those after a stop id apart."""
+    num_seen: int = 0
+    """Ids of all conversations at their end."""
+    elapsed_s: float = 0.0
+    """Wall-clock."""
+    cpu_s: float = 0.0
+    """Of the process, which others on the machine do not lengthen."""
 
-    def _begin(self, task: Task, rng: np.random.Generator) -> Turn:
-        self._rng = np.random.default_rng(task.index)
-        return Turn(self._shelf())
 
-    def _act(self, action: str) -> Turn:
-        return Turn(self._shelf())
+@dataclass(frozen=True)
+class Table:
+    """What both sides play with."""
 
-    def _shelf(self) -> str:
-        items = [f"{self._rng.integers(2, 99)} {word}s" for word in self._rng.choice(WORDS, 9)]
-        return f"Shelf {self._rng.integers(1, 40)}: {', '.join(items)}."
+    model: PreTrainedModel
+    """The policy."""
+    envs: list[TokenEnv]
+    """One for each episode of a round."""
+    stop_ids: tuple[int, ...]
+    """A sampled one ends a turn."""
+    autocast_dtype: torch.dtype | None
+    """Computed in; None for float32."""
 
 
 def main() -> None:
     """Measure in float32 and under bfloat16 autocast."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    model = small_model()
+    model, tokenizer = load_model("webshop-base", dtype=torch.float32)
+    model.eval()
+    renderer = ChatRenderer(tokenizer)
+    envs = [
+        TokenEnv(gymnasium.make("molt_envs:molt/WebShop-v0", page_size=5), renderer)
+        for _ in range(NUM_EPISODES)
+    ]
     for name, autocast_dtype in (("float32", None), ("bfloat16", torch.bfloat16)):
-        measure(name, model, autocast_dtype)
+        measure(name, Table(model, envs, tuple(renderer.stop_ids), autocast_dtype))
 
 
-def measure(name: str, model: PreTrainedModel, autocast_dtype: torch.dtype | None) -> None:
-    """Alternate rounds of both and record the ratio of the medians."""
-    envs = [TokenEnv(Storeroom(), ByteRenderer()) for _ in range(NUM_EPISODES)]
+def measure(name: str, table: Table) -> None:
+    """Alternate rounds of both on the same tasks and record the ratio of the episodes per second."""
     settings: dict[str, dict[str, Any]] = {
         "dynamic cache": {},
         "static cache": {"cache_implementation": "static", "disable_compile": True},
     }
     tried = {
-        label: min(timed(partial(play_lock_step, model, envs, autocast_dtype, setting)) for _ in range(3))
+        label: min(timed(partial(play_lock_step, table, setting), 0).elapsed_s for _ in range(1))
         for label, setting in settings.items()
     }
     best = min(tried, key=tried.__getitem__)
     engine = TransformersEngine(
-        model, num_slots=NUM_EPISODES, max_context_tokens=MAX_CONTEXT_TOKENS, autocast_dtype=autocast_dtype
+        table.model,
+        num_slots=NUM_AT_ONCE,
+        max_context_tokens=MAX_CONTEXT_TOKENS,
+        autocast_dtype=table.autocast_dtype,
     )
     with ThreadPoolExecutor(1) as thread:
-        ours = partial(play_engine, engine, envs, thread)
-        theirs = partial(play_lock_step, model, envs, autocast_dtype, settings[best])
-        ours()
-        rounds = [(timed(ours), timed(theirs)) for _ in range(NUM_ROUNDS)]
+        ours = partial(play_engine, table, engine, thread)
+        theirs = partial(play_lock_step, table, settings[best])
+        timed(ours, 0)
+        rounds = [(timed(ours, number), timed(theirs, number)) for number in range(1, NUM_ROUNDS + 1)]
     engine.close()
-    ours_s, theirs_s = (statistics.median(times) for times in zip(*rounds, strict=True))
+    ours_s, theirs_s = (sum(each.elapsed_s for each in side) for side in zip(*rounds, strict=True))
+    total_cpu_s = [sum(each.cpu_s for each in side) for side in zip(*rounds, strict=True)]
+    num_episodes = NUM_EPISODES * NUM_ROUNDS
+    turns = [sum(each.num_turns for each in side) / num_episodes for side in zip(*rounds, strict=True)]
     record(
         f"{NAME}.{name}",
-        f"at least {TARGET_RATIO} times the episodes per second of lock-step generate, {name}",
+        f"at least {TARGET_RATIO} times the WebShop episodes per second of lock-step generate, {name}",
         theirs_s / ours_s,
         theirs_s / ours_s >= TARGET_RATIO,
         {
-            "engine_episodes_per_s": NUM_EPISODES / ours_s,
-            "generate_episodes_per_s": NUM_EPISODES / theirs_s,
-            "rounds_s": rounds,
+            "engine_episodes_per_s": num_episodes / ours_s,
+            "generate_episodes_per_s": num_episodes / theirs_s,
+            "ratio_of_turns_per_s": (turns[0] / ours_s) / (turns[1] / theirs_s),
+            "turns_an_episode": turns,
+            "ratio_of_cpu_time": total_cpu_s[1] / total_cpu_s[0],
+            "ratio_by_round": [theirs.elapsed_s / ours.elapsed_s for ours, theirs in rounds],
+            "ids_sampled": [sum(each.num_sampled for each in side) for side in zip(*rounds, strict=True)],
+            "ids_seen": [sum(each.num_seen for each in side) for side in zip(*rounds, strict=True)],
             "generate_setting": best,
             "generate_settings_s": tried,
-            "num_episodes_at_once": NUM_EPISODES,
-            "num_turns": NUM_TURNS,
-            "num_action_tokens": NUM_ACTION_TOKENS,
+            "num_at_once": NUM_AT_ONCE,
+            "num_episodes_a_round": NUM_EPISODES,
         },
     )
 
 
-def small_model() -> PreTrainedModel:
-    """Two layers of 128, as in the small recipes."""
-    config = Qwen3Config(
-        vocab_size=4096,
-        hidden_size=128,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=32,
-        intermediate_size=384,
-        max_position_embeddings=MAX_CONTEXT_TOKENS,
-        initializer_range=0.08,
-        tie_word_embeddings=True,
-    )
-    return Qwen3ForCausalLM(config).eval()
+def task_id(number: int, order: int) -> dict[str, str]:
+    """The task of an episode of a round."""
+    return {"task_id": f"train:{number * NUM_EPISODES + order}"}
 
 
-def play_engine(engine: TransformersEngine, envs: list[TokenEnv], thread: ThreadPoolExecutor) -> int:
-    """All episodes at once; one thread steps the environments, as in the runner. Gives the tokens seen."""
+def play_engine(
+    table: Table, engine: TransformersEngine, thread: ThreadPoolExecutor, number: int, found: Round
+) -> None:
+    """As many episodes at once as slots; one thread steps the environments, as in the runner."""
+    orders = iter(range(NUM_EPISODES))
 
-    async def play(order: int, env: TokenEnv) -> int:
+    async def play(order: int, env: TokenEnv) -> None:
         loop = asyncio.get_running_loop()
         session = engine.open_session(order)
-        context, _ = await loop.run_in_executor(
-            thread, lambda: env.reset(options={"task_id": f"train:{order}"})
-        )
-        for turn in range(NUM_TURNS):
-            sampling = Sampling(NUM_ACTION_TOKENS, seed=order * NUM_TURNS + turn)
+        context, _ = await loop.run_in_executor(thread, lambda: env.reset(options=task_id(number, order)))
+        turn, ended = 0, False
+        while not ended:
+            seed = (number * NUM_EPISODES + order) * 100 + turn
+            sampling = Sampling(MAX_TURN_TOKENS, TEMPERATURE, table.stop_ids, seed=seed)
             generation = await session.generate(context, sampling)
             step = await loop.run_in_executor(thread, env.step, generation.token_ids)
-            context = [*context, *generation.token_ids, *step.token_ids]
+            context, ended = follow(found, context, generation.token_ids, step.token_ids)
+            ended, turn = ended or step.terminated or step.truncated, turn + 1
+        found.num_seen += len(context)
         session.close()
-        return len(context)
 
-    async def run() -> list[int]:
-        return await asyncio.gather(*(play(order, env) for order, env in enumerate(envs)))
+    async def play_on() -> None:
+        for order in orders:
+            await play(order, table.envs[order])
 
-    return sum(asyncio.run(run()))
+    async def run() -> None:
+        await asyncio.gather(*(play_on() for _ in range(NUM_AT_ONCE)))
 
-
-def play_lock_step(
-    model: PreTrainedModel,
-    envs: list[TokenEnv],
-    autocast_dtype: torch.dtype | None,
-    setting: dict[str, Any],
-) -> int:
-    """Each turn of all episodes in one padded batch, pre-filled from its beginning. Gives the tokens seen."""
-    contexts = [env.reset(options={"task_id": f"train:{order}"})[0] for order, env in enumerate(envs)]
-    for _ in range(NUM_TURNS):
-        width = max(map(len, contexts))
-        ids = torch.tensor([[0] * (width - len(context)) + context for context in contexts])
-        mask = torch.tensor([[0] * (width - len(context)) + [1] * len(context) for context in contexts])
-        with (
-            torch.inference_mode(),
-            torch.autocast("cpu", autocast_dtype, enabled=autocast_dtype is not None),
-        ):
-            output = model.generate(  # pyright: ignore[reportCallIssue]
-                input_ids=ids,
-                attention_mask=mask,
-                do_sample=True,
-                temperature=1.0,
-                top_k=0,
-                top_p=1.0,
-                min_new_tokens=NUM_ACTION_TOKENS,
-                max_new_tokens=NUM_ACTION_TOKENS,
-                pad_token_id=0,
-                **setting,
-            )
-        actions: list[list[int]] = output[:, width:].tolist()
-        contexts = [
-            [*context, *action, *env.step(action).token_ids]
-            for context, action, env in zip(contexts, actions, envs, strict=True)
-        ]
-    return sum(map(len, contexts))
+    asyncio.run(run())
 
 
-def timed(play: Callable[[], int]) -> float:
-    """Seconds of one round, which must see all the tokens it should."""
-    start = time.perf_counter()
-    num_tokens = play()
-    elapsed_s = time.perf_counter() - start
-    assert num_tokens > NUM_EPISODES * NUM_TURNS * (80 + NUM_ACTION_TOKENS)
-    return elapsed_s
+def play_lock_step(table: Table, setting: dict[str, Any], number: int, found: Round) -> None:
+    """Batch after batch; each turn of its running episodes is one padded call."""
+    for first in range(0, NUM_EPISODES, NUM_AT_ONCE):
+        orders = range(first, first + NUM_AT_ONCE)
+        play_batch(table, setting, [(table.envs[order], task_id(number, order)) for order in orders], found)
+
+
+def play_batch(
+    table: Table, setting: dict[str, Any], batch: list[tuple[TokenEnv, dict[str, str]]], found: Round
+) -> None:
+    """All episodes of a batch, side by side, to the end of the longest."""
+    running = [(env, env.reset(options=task)[0]) for env, task in batch]
+    while running:
+        actions = generate(table, setting, [context for _, context in running])
+        next_running: list[tuple[TokenEnv, list[int]]] = []
+        for (env, before), action in zip(running, actions, strict=True):
+            step = env.step(action)
+            context, ended = follow(found, before, action, step.token_ids)
+            if ended or step.terminated or step.truncated:
+                found.num_seen += len(context)
+            else:
+                next_running.append((env, context))
+        running = next_running
+
+
+def generate(table: Table, setting: dict[str, Any], contexts: Sequence[list[int]]) -> list[list[int]]:
+    """One turn of each conversation, cut after its stop id."""
+    width = max(map(len, contexts))
+    ids = torch.tensor([[0] * (width - len(context)) + context for context in contexts])
+    mask = torch.tensor([[0] * (width - len(context)) + [1] * len(context) for context in contexts])
+    with (
+        torch.inference_mode(),
+        torch.autocast("cpu", table.autocast_dtype, enabled=table.autocast_dtype is not None),
+    ):
+        output = table.model.generate(  # pyright: ignore[reportCallIssue]
+            input_ids=ids,
+            attention_mask=mask,
+            do_sample=True,
+            temperature=TEMPERATURE,
+            top_k=0,
+            top_p=1.0,
+            max_new_tokens=MAX_TURN_TOKENS,
+            eos_token_id=list(table.stop_ids),
+            pad_token_id=0,
+            **setting,
+        )
+    rows: list[list[int]] = output[:, width:].tolist()
+    ends = [next((at + 1 for at, each in enumerate(row) if each in table.stop_ids), len(row)) for row in rows]
+    return [row[:end] for row, end in zip(rows, ends, strict=True)]
+
+
+def follow(found: Round, context: list[int], action: list[int], new: list[int]) -> tuple[list[int], bool]:
+    """Count a turn; gives the conversation after it, and whether the next turn might not fit."""
+    found.num_turns += 1
+    found.num_sampled += len(action)
+    context = [*context, *action, *new]
+    return context, len(context) + MAX_TURN_TOKENS > MAX_CONTEXT_TOKENS
+
+
+def timed(play: Callable[[int, Round], None], number: int) -> Round:
+    """One round of tasks, which must be played to their ends."""
+    found = Round()
+    start, cpu_start = time.perf_counter(), time.process_time()
+    play(number, found)
+    found.elapsed_s, found.cpu_s = time.perf_counter() - start, time.process_time() - cpu_start
+    assert found.num_turns >= 2 * NUM_EPISODES
+    return found
 
 
 if __name__ == "__main__":
