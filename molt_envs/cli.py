@@ -21,6 +21,7 @@ from rich.table import Table
 from molt_envs.catalog import EnvEntry
 from molt_envs.env import AgentEnv
 from molt_envs.errors import DataError, TaskError, UnknownEnvError
+from molt_envs.evaluate import commands as evaluation
 from molt_envs.registry import entries, resolve
 
 app = typer.Typer(
@@ -38,6 +39,8 @@ app = typer.Typer(
 EnvId = Annotated[str, typer.Argument(metavar="ID", help="environment id; `molt/` may be left out")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for programs")]
 NUM_SHOWN_ACTIONS = 20
+
+app.command("eval")(evaluation.evaluate)
 
 
 @app.command("list")

@@ -96,6 +96,17 @@ def write_parquet(path: str | os.PathLike[str], episodes: Iterable[Episode]) -> 
     return num_episodes
 
 
+def write_rows(path: str | os.PathLike[str], rows: list[dict[str, Any]]) -> None:
+    """Write plain rows with the columns that their values have; whole or not at all."""
+    target = Path(path)
+    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        pq.write_table(pa.Table.from_pylist(_map_texts(rows, escape_text)), partial)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def read_parquet(path: str | os.PathLike[str]) -> Iterator[Episode]:
     """The file's episodes in order.
 
