@@ -1,0 +1,260 @@
+"""The household engine: commands in, ALFWorld's words out.
+
+In: a `World` and commands. Out: feedback, the commands that do something now, and whether the goal is met.
+A command is valid if it is one of `commands`, so that validity and admissibility cannot differ.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+
+from molt_envs.families.alfworld.world import State, World
+
+NOTHING = "Nothing happens."
+HELP = """
+Available commands:
+  look:                             look around your current location
+  inventory:                        check your current inventory
+  go to (receptacle):               move to a receptacle
+  open (receptacle):                open a receptacle
+  close (receptacle):               close a receptacle
+  take (object) from (receptacle):  take an object from a receptacle
+  move (object) to (receptacle):  place an object in or on a receptacle
+  examine (something):              examine a receptacle or an object
+  use (object):                     use an object
+  heat (object) with (receptacle):  heat an object using a receptacle
+  clean (object) with (receptacle): clean an object using a receptacle
+  cool (object) with (receptacle):  cool an object using a receptacle
+  slice (object) with (object):     slice an object using a sharp object
+"""
+# verb -> what the thing must be able to, where it happens, the state it gets, the one it ends
+APPLIANCES: tuple[tuple[str, str, str, State, State | None], ...] = (
+    ("clean", "cleanable", "sinkbasin", "clean", None),
+    ("cool", "coolable", "fridge", "cool", "hot"),
+    ("heat", "heatable", "microwave", "hot", "cool"),
+)
+EFFECTS = {verb: (gained, lost) for verb, _, _, gained, lost in APPLIANCES}
+KNIVES = ("knife", "butterknife")
+
+Command = tuple[str, int, int]
+"""A verb with a thing or a receptacle, and a receptacle or a second thing; -1 for none."""
+
+
+class Game:
+    """One game.
+
+    Args:
+        world: what is played; it is not changed.
+        put: whether things are `put … in/on` a receptacle, as before version 0.4, instead of `move … to`.
+    """
+
+    def __init__(self, world: World, put: bool = False) -> None:
+        self.world = world
+        self.here = world.start
+        self.held = world.held
+        self.inside = [list(things) for things in world.inside]
+        self.opened = set(world.opened)
+        self.states: list[set[State]] = [set(thing.states) for thing in world.things]
+        self.places = [set(thing.places) for thing in world.things]
+        self._taken: set[tuple[int, int]] = set()
+        self._move = "put {} in/on {}" if put else "move {} to {}"
+        self._moved = "You put the {} in/on the {}." if put else "You move the {} to the {}."
+        self._still: dict[int, dict[str, Command]] = {}
+        self.commands = self._commands()
+        self.won = self._is_won()
+
+    def intro(self) -> str:
+        """What the game says before the first command."""
+        names = [f"a {receptacle.name}" for receptacle in self.world.receptacles]
+        return f"-= Welcome to TextWorld, ALFRED! =-\n\n{self._look(names)}\n\nYour task is to: {self.world.task}"
+
+    def act(self, text: str) -> str:
+        """Carry out a command, and say what happens."""
+        command = self.commands.get(text.strip())
+        if command is None:
+            return NOTHING
+        verb, first, second = command
+        if verb == "look":
+            return self._look([])
+        if verb == "examine":
+            return self._examine(first)
+        if verb == "view":
+            return self._view(first)
+        if verb == "inventory":
+            if self.held is None:
+                return "You are not carrying anything."
+            return f"You are carrying: a {self.world.things[self.held].name}."
+        if verb == "help":
+            return HELP
+        feedback = self._change(verb, first, second)
+        self.commands = self._commands()
+        self.won = self._is_won()
+        return feedback
+
+    def _change(self, verb: str, first: int, second: int) -> str:
+        world = self.world
+        if verb == "go":
+            self.here = world.receptacles[first].place
+            return f"You arrive at {world.receptacles[first].name}. {self._view(first)}"
+        if verb == "open":
+            self.opened.add(first)
+            return f"You open the {world.receptacles[first].name}. {self._view(first)}"
+        if verb == "close":
+            self.opened.remove(first)
+            return f"You close the {world.receptacles[first].name}."
+        thing = world.things[first].name
+        if verb == "use":
+            self.states[first].add("toggled")
+            return f"You turn on the {thing}."
+        if verb == "slice":
+            self.states[first].add("sliced")
+            return f"You sliced the {thing} with the {world.things[second].name}."
+        receptacle = world.receptacles[second].name
+        if verb == "take":
+            self.inside[second].remove(first)
+            self._taken.add((first, second))
+            self.places[first].discard(self.here)
+            self.held = first
+            return f"You pick up the {thing} from the {receptacle}."
+        if verb == "move":
+            if first not in self.inside[second]:
+                insort(self.inside[second], first)
+            self._taken.discard((first, second))
+            self.places[first].add(self.here)
+            self.held = None
+            return self._moved.format(thing, receptacle)
+        gained, lost = EFFECTS[verb]
+        self.states[first].add(gained)
+        if lost is not None:
+            self.states[first].discard(lost)
+        return f"You {verb} the {thing} using the {receptacle}."
+
+    def _commands(self) -> dict[str, Command]:
+        """What every command that does something here means."""
+        here = self.here
+        still = self._still.get(here)
+        if still is None:
+            still = self._still[here] = self._commands_of_place()
+        commands = still.copy()
+        world, held = self.world, self.held
+        held_name = "" if held is None else world.things[held].name
+        if held is not None:
+            commands[f"examine {held_name}"] = ("examine", held, -1)
+            if world.things[held].kind in KNIVES:
+                self._add_slices(commands, held)
+        for number in world.at_place.get(here, ()):
+            receptacle = world.receptacles[number]
+            name = receptacle.name
+            self._add_uses(commands, number)
+            if held is not None:
+                self._add_appliances(commands, held, number)
+            if receptacle.openable:
+                if number not in self.opened:
+                    commands[f"open {name}"] = ("open", number, -1)
+                    continue
+                commands[f"close {name}"] = ("close", number, -1)
+            if held is not None and world.things[held].kind in receptacle.holds:
+                commands[self._move.format(held_name, name)] = ("move", held, number)
+            for thing in self.inside[number]:
+                label = world.things[thing].name
+                commands[f"examine {label}"] = ("examine", thing, -1)
+                if held is None and "pickupable" in world.things[thing].abilities:
+                    commands[f"take {label} from {name}"] = ("take", thing, number)
+        return commands
+
+    def _commands_of_place(self) -> dict[str, Command]:
+        """The commands of a place that do not depend on the rest of the state."""
+        commands: dict[str, Command] = {verb: (verb, -1, -1) for verb in ("help", "inventory", "look")}
+        for number, receptacle in enumerate(self.world.receptacles):
+            if receptacle.place == self.here:
+                commands[f"examine {receptacle.name}"] = ("view", number, -1)
+            else:
+                commands[f"go to {receptacle.name}"] = ("go", number, -1)
+        return commands
+
+    def _add_uses(self, commands: dict[str, Command], receptacle: int) -> None:
+        for thing in self.inside[receptacle]:
+            if "toggleable" in self.world.things[thing].abilities:
+                commands[f"use {self.world.things[thing].name}"] = ("use", thing, receptacle)
+
+    def _add_appliances(self, commands: dict[str, Command], held: int, number: int) -> None:
+        thing, receptacle = self.world.things[held], self.world.receptacles[number]
+        for verb, ability, kind, _, _ in APPLIANCES:
+            if receptacle.kind == kind and ability in thing.abilities:
+                commands[f"{verb} {thing.name} with {receptacle.name}"] = (verb, held, number)
+
+    def _add_slices(self, commands: dict[str, Command], knife: int) -> None:
+        name = self.world.things[knife].name
+        for number, thing in enumerate(self.world.things):
+            if "sliceable" in thing.abilities and self.here in self.places[number]:
+                commands[f"slice {thing.name} with {name}"] = ("slice", number, knife)
+
+    def _view(self, number: int) -> str:
+        receptacle = self.world.receptacles[number]
+        if receptacle.openable:
+            if number not in self.opened:
+                return f"The {receptacle.name} is closed."
+            return f"The {receptacle.name} is open. In it, you see {self._names(self.inside[number])}."
+        return f"On the {receptacle.name}, you see {self._names(self.inside[number])}."
+
+    def _examine(self, number: int) -> str:
+        thing, states = self.world.things[number], self.states[number]
+        name = thing.name
+        if "container" in thing.abilities:
+            return f"This is a normal {name}. In it, you see {self._names(thing.contents)}."
+        warmth = "hot" if "hot" in states else "cool" if "cool" in states else ""
+        words = " and ".join(word for word in (warmth, "clean" if "clean" in states else "") if word)
+        if words:
+            if "sliced" in states:
+                return f"This is a {words} sliced {name}."
+            return f"This is a {'cold' if words == 'cool' else words} {name}."
+        if "toggleable" in thing.abilities and "toggled" in states:
+            return f"This {name} is on."
+        if "sliceable" in thing.abilities and "sliced" in states:
+            return f"This is a sliced {name}."
+        return f"There's nothing special about {name}."
+
+    def _look(self, from_afar: list[str]) -> str:
+        """What is around; `from_afar` are the receptacles seen where there is none here."""
+        here = self.world.at_place.get(self.here, ())
+        if not here:
+            return f"You are in the middle of a room. Looking quickly around you, you see {_list(from_afar)}."
+        facing = _list([self.world.receptacles[number].name for number in here])
+        # what was taken from one receptacle and put into another of the same place counts as lying beside
+        beside = [
+            thing
+            for thing, receptacle in sorted(self._taken)
+            if receptacle in here and self.here in self.places[thing]
+        ]
+        return f"You are facing the {facing}. Next to it, you see {self._names(beside)}."
+
+    def _names(self, things: list[int] | tuple[int, ...]) -> str:
+        return _list([f"a {self.world.things[thing].name}" for thing in things])
+
+    def _is_won(self) -> bool:
+        world, goal = self.world, self.world.goal
+        if goal.lamp:
+            if self.held is None or world.things[self.held].kind != goal.thing:
+                return False
+            return any(
+                world.things[thing].kind == goal.lamp and "toggled" in self.states[thing]
+                for receptacle in world.at_place.get(self.here, ())
+                for thing in self.inside[receptacle]
+            )
+        return any(
+            receptacle.kind == goal.receptacle
+            and sum(self._fits(thing) for thing in self.inside[number]) >= goal.num_things
+            for number, receptacle in enumerate(world.receptacles)
+        )
+
+    def _fits(self, thing: int) -> bool:
+        goal = self.world.goal
+        return self.world.things[thing].kind == goal.thing and (
+            goal.state is None or goal.state in self.states[thing]
+        )
+
+
+def _list(names: list[str]) -> str:
+    if len(names) < 2:
+        return names[0] if names else "nothing"
+    return f"{', '.join(names[:-1])}, and {names[-1]}"
