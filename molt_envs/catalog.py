@@ -42,4 +42,9 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "molt_envs.families.webshop.env:WebShopEnv",
         "Find and buy the product that an instruction asks for, in a shop of text pages",
     ),
+    EnvEntry(
+        "molt/KuhnPoker-v0",
+        "molt_envs.families.games.kuhn:KuhnPokerEnv",
+        "Matches of Kuhn poker, three cards and one bet, against a policy, a script or a person",
+    ),
 )
