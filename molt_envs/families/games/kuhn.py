@@ -18,9 +18,9 @@ from molt_envs.policy import Policy
 SUMMARY = "Matches of Kuhn poker, three cards and one bet, against a policy, a script or a person"
 SYSTEM_PROMPT = (
     "You play Kuhn poker. The deck has three cards: J, Q and K, the K being the best. In each hand both "
-    "players pay 1 chip and get one card. With no bet on the table you may check or bet 1 chip; facing a bet you may "
-    "call it or fold. After two checks or a call the better card takes the pot. Who moves first changes with "
-    "every hand. Each turn, write one word: check, bet, call or fold. Any other word folds the hand."
+    "players pay 1 chip and get one card. With no bet on the table you may check or bet 1 chip; facing a "
+    "bet you may call it or fold. After two checks or a call the better card takes the pot. Who moves first "
+    "changes with every hand. Each turn, write one word: check, bet, call or fold. Any other word folds the hand."
 )
 GRAMMAR = ActionGrammar("one of the words check, bet, call, fold", "check", r"\b(?:check|bet|call|fold)\b")
 NUM_TASKS = 12_000
