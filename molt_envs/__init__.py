@@ -17,7 +17,7 @@ from molt_envs.errors import (
     UnknownEnvError,
     boundary,
 )
-from molt_envs.history import Full, History, Window
+from molt_envs.history import Full, History, Summary, Window
 from molt_envs.policy import FixedScript, Policy, RandomAdmissible
 from molt_envs.protocol.episode import (
     COMPLETED,
@@ -81,6 +81,7 @@ __all__ = [
     "SamplingRecord",
     "Segment",
     "StopReason",
+    "Summary",
     "Task",
     "TaskError",
     "TokenEnv",

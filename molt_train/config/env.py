@@ -16,9 +16,11 @@ class EnvConfig(Section):
     """Registered id, as in `gymnasium.make`; `molt-envs list` names them."""
     kwargs: dict[str, Any] = Field(default_factory=dict)
     """Keyword arguments of the environment, e.g. `env.kwargs.max_turns=10`."""
-    history: Literal["full", "window"] = "full"
-    """Show the whole conversation, or its head and its last `window_turns` turns."""
+    history: Literal["full", "window", "summary"] = "full"
+    """Show the whole conversation, or its head and its last `window_turns` turns, or these and a summary."""
     window_turns: int = Field(default=4, ge=1, le=1000)
-    """Turns that stay visible with `history = "window"`."""
+    """Turns that always stay visible with `history = "window"` or `"summary"`."""
+    summary_every: int = Field(default=4, ge=1, le=1000)
+    """Turns between two renewals of the summary; a segment holds so many."""
     blind: bool = False
     """Control: observations are replaced by a fixed text, so that nothing can be read from them."""

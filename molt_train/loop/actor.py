@@ -13,7 +13,7 @@ import gymnasium
 import gymnasium.error
 import torch
 
-from molt_envs import AgentEnv, EnvCard, Full, TokenEnv, Window
+from molt_envs import AgentEnv, EnvCard, Full, History, Summary, TokenEnv, Window
 from molt_train.config import Config
 from molt_train.model.load import load_model
 from molt_train.rollout.chat_renderer import ChatRenderer
@@ -57,10 +57,16 @@ def build_actor(config: Config) -> Actor:
     renderer = ChatRenderer(tokenizer, tools=card.tools, observation_role=card.observation_role)
 
     def make_env() -> TokenEnv:
-        history = Full() if config.env.history == "full" else Window(config.env.window_turns)
-        return TokenEnv(make_text_env(config), renderer, history, blind=config.env.blind)
+        return TokenEnv(make_text_env(config), renderer, _history(config), blind=config.env.blind)
 
     return Actor(model, tokenizer, renderer, card, make_env)
+
+
+def _history(config: Config) -> History:
+    """One for each environment: a summary remembers its last text."""
+    if config.env.history == "summary":
+        return Summary(config.env.window_turns, config.env.summary_every)
+    return Full() if config.env.history == "full" else Window(config.env.window_turns)
 
 
 def make_text_env(config: Config) -> gymnasium.Env[str, str]:
