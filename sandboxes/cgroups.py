@@ -1,0 +1,255 @@
+"""Control groups, version 1 and 2: in, `Limits`; out, a group that bounds and kills all processes of one sandbox.
+
+A group's name is its driver's pid namespace, pid and start time, so that the groups of a dead driver are found and
+removed at the next start. Version 2 is tested on a fake tree where no host has its controllers.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from sandboxes.base import SandboxError, SandboxUnavailable
+from sandboxes.limits import Limits
+
+_PREFIX = "molt-sandbox"
+_CONTROLLERS = ("memory", "pids")
+_KILL_TIMEOUT_S = 10.0
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """Where groups are made."""
+
+    version: int
+    """1 or 2."""
+    parents: tuple[Path, ...]
+    """Folders that get a group each: of the memory and the pids controller (1), or the one folder (2)."""
+
+
+@dataclass(frozen=True)
+class _Mount:
+    """One line of mountinfo that is a cgroup file system."""
+
+    root: str
+    point: Path
+    kind: str
+    options: tuple[str, ...]
+
+
+def find_hierarchy(proc: Path = Path("/proc/self")) -> Hierarchy:
+    """Where this process may make groups; SandboxUnavailable, with the reason, when nowhere."""
+    mounts = _cgroup_mounts(proc / "mountinfo")
+    own_paths: dict[str, str] = {}
+    for line in (proc / "cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        own_paths |= dict.fromkeys(controllers.split(","), path)
+    version_1 = {
+        name: mount
+        for mount in mounts
+        for name in _CONTROLLERS
+        if mount.kind == "cgroup" and name in mount.options
+    }
+    if version_1:
+        return _version_1(version_1, own_paths)
+    for mount in mounts:
+        if mount.kind == "cgroup2":
+            return _version_2(mount, own_paths.get("", "/"))
+    raise SandboxUnavailable(
+        "no control groups are mounted; mount them at /sys/fs/cgroup (in Docker: --privileged)"
+    )
+
+
+def _cgroup_mounts(mountinfo: Path) -> list[_Mount]:
+    mounts: list[_Mount] = []
+    for line in mountinfo.read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        kind, _, options = after.split(" ", 2)
+        if kind in ("cgroup", "cgroup2"):
+            root, point = before.split()[3:5]
+            mounts.append(_Mount(root, Path(point), kind, tuple(options.split(","))))
+    return mounts
+
+
+def _own_folder(mount: _Mount, path: str) -> Path:
+    """This process's folder; the mount point when its path lies outside of the mount (a container)."""
+    relative = path.removeprefix(mount.root.rstrip("/")).lstrip("/")
+    own = mount.point / relative
+    return own if ".." not in relative and own.is_dir() else mount.point
+
+
+def _version_1(mounts: dict[str, _Mount], own_paths: dict[str, str]) -> Hierarchy:
+    parents: list[Path] = []
+    for name in _CONTROLLERS:
+        if name not in mounts:
+            raise SandboxUnavailable(f"the {name} controller of cgroups is not mounted; mount it")
+        own = _own_folder(mounts[name], own_paths.get(name, "/"))
+        if not os.access(own, os.W_OK):
+            raise SandboxUnavailable(f"{own} is not writable; run as root, or have it delegated")
+        parents.append(own)
+    return Hierarchy(1, tuple(dict.fromkeys(parents)))
+
+
+def _version_2(mount: _Mount, path: str) -> Hierarchy:
+    """The nearest folder, from this process's own upwards, whose groups can have both controllers."""
+    folder = _own_folder(mount, path)
+    problem = "there is none"
+    while folder == mount.point or mount.point in folder.parents:
+        try:
+            _enable_controllers(folder)
+            return Hierarchy(2, (folder,))
+        except OSError as error:
+            problem = f"{folder}: {error.strerror or error}"
+        folder = folder.parent
+    raise SandboxUnavailable(
+        f"no control group here takes the memory and pids controllers (last tried {problem}); run as root on the "
+        "host, or have a group delegated (systemd: Delegate=yes)"
+    )
+
+
+def _enable_controllers(folder: Path) -> None:
+    available = (folder / "cgroup.controllers").read_text().split()
+    if lacking := [name for name in _CONTROLLERS if name not in available]:
+        raise OSError(f"has no {' and no '.join(lacking)} controller")
+    if not os.access(folder, os.W_OK):
+        raise OSError("is not writable")
+    enabled = (folder / "cgroup.subtree_control").read_text().split()
+    if not set(_CONTROLLERS) <= set(enabled):
+        # The kernel answers EBUSY where the folder itself holds processes: its parent is tried next.
+        (folder / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in _CONTROLLERS))
+
+
+@dataclass(frozen=True)
+class ControlGroup:
+    """The group of one sandbox."""
+
+    version: int
+    """1 or 2."""
+    folders: tuple[Path, ...]
+    """Its folder in each hierarchy, the memory controller's first."""
+
+    @classmethod
+    def create(cls, hierarchy: Hierarchy, limits: Limits) -> ControlGroup:
+        """A new group with the limits set; SandboxError when the kernel refuses one."""
+        name = f"{_label(os.getpid())}-{next(_numbers)}"
+        group = cls(hierarchy.version, tuple(parent / name for parent in hierarchy.parents))
+        try:
+            for folder in group.folders:
+                folder.mkdir()
+            group._set_limits(limits)
+        except OSError as error:
+            group.remove()
+            raise SandboxError(
+                f"the control group {name} cannot be set up ({error}); see `doctor`"
+            ) from error
+        return group
+
+    def _set_limits(self, limits: Limits) -> None:
+        memory, pids = self.folders[0], self.folders[-1]
+        total_bytes = str(limits.memory_bytes + limits.disk_bytes)
+        (pids / "pids.max").write_text(str(limits.num_processes))
+        if self.version == 2:
+            (memory / "memory.max").write_text(total_bytes)
+            _write_if_there(memory / "memory.swap.max", "0")
+            _write_if_there(memory / "memory.oom.group", "1")
+        else:
+            (memory / "memory.limit_in_bytes").write_text(total_bytes)
+            _write_if_there(memory / "memory.memsw.limit_in_bytes", total_bytes)
+
+    @property
+    def procs_files(self) -> tuple[Path, ...]:
+        """A process joins by writing 0 to each."""
+        return tuple(folder / "cgroup.procs" for folder in self.folders)
+
+    def count_oom_kills(self) -> int:
+        """Processes of this group that the kernel killed at the memory limit so far."""
+        events = self.folders[0] / ("memory.events" if self.version == 2 else "memory.oom_control")
+        counts = dict(line.split() for line in events.read_text().splitlines())
+        return int(counts.get("oom_kill", 0))
+
+    def kill(self) -> None:
+        """Kill every process and wait until none is left; SandboxError when that takes over 10 s."""
+        kill_file = self.folders[0] / "cgroup.kill"
+        deadline_s = time.monotonic() + _KILL_TIMEOUT_S
+        while pids := self._pids():
+            if self.version == 2 and kill_file.exists():
+                kill_file.write_text("1")
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            if time.monotonic() > deadline_s:
+                raise SandboxError(
+                    f"processes {sorted(pids)} outlive SIGKILL for {_KILL_TIMEOUT_S} s in {self.folders}"
+                )
+            time.sleep(0.002)
+
+    def _pids(self) -> set[int]:
+        """A process that this pid namespace cannot see is told as 0, and 0 would mean ourselves."""
+        return {
+            pid
+            for file in self.procs_files
+            if file.exists()
+            for pid in map(int, file.read_text().split())
+            if pid
+        }
+
+    def remove(self) -> None:
+        """Remove the folders once the last process is gone; SandboxError when one stays for over 10 s."""
+        deadline_s = time.monotonic() + _KILL_TIMEOUT_S
+        for folder in self.folders:
+            while True:
+                try:
+                    folder.rmdir()
+                    break
+                except FileNotFoundError:
+                    break
+                except OSError as error:
+                    if time.monotonic() > deadline_s:
+                        raise SandboxError(
+                            f"the control group {folder} cannot be removed: {error}"
+                        ) from error
+                    time.sleep(0.002)
+
+
+def remove_stale_groups(hierarchy: Hierarchy) -> int:
+    """Kill and remove what drivers that are dead by now left behind; how many groups."""
+    names = {path.name for parent in hierarchy.parents for path in parent.glob(f"{_PREFIX}-*")}
+    stale = [name for name in names if _is_stale(name)]
+    for name in stale:
+        group = ControlGroup(hierarchy.version, tuple(parent / name for parent in hierarchy.parents))
+        group.kill()
+        group.remove()
+    return len(stale)
+
+
+def _label(pid: int) -> str:
+    namespace = os.stat("/proc/self/ns/pid").st_ino
+    return f"{_PREFIX}-{namespace}-{pid}-{_start_time(pid)}"
+
+
+def _start_time(pid: int) -> str:
+    """Tells a process from a later one with its pid; empty when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def _is_stale(name: str) -> bool:
+    """Only a name of our own pid namespace can be judged."""
+    label = name.rpartition("-")[0]
+    _, _, rest = label.partition(f"{_PREFIX}-{os.stat('/proc/self/ns/pid').st_ino}-")
+    pid = rest.partition("-")[0]
+    return pid.isdecimal() and _label(int(pid)) != label
+
+
+def _write_if_there(file: Path, text: str) -> None:
+    if file.exists():
+        file.write_text(text)
