@@ -20,11 +20,12 @@ SYSTEM_PROMPT = (
     "You play Kuhn poker. The deck has three cards: J, Q and K, the K being the best. In each hand both "
     "players pay 1 chip and get one card. With no bet on the table you may check or bet 1 chip; facing a "
     "bet you may call it or fold. After two checks or a call the better card takes the pot. Who moves first "
-    "changes with every hand. Each turn, write one word: check, bet, call or fold. Any other word folds the hand."
+    "changes with every hand. Each turn, write one word: check, bet, call or fold; any other loses the hand."
 )
 GRAMMAR = ActionGrammar("one of the words check, bet, call, fold", "check", r"\b(?:check|bet|call|fold)\b")
 NUM_TASKS = 12_000
-# Coprime to 6, so that consecutive tasks are far apart and no two are the same.
+# The first hands tell tasks apart: a number of the task, spread by a stride coprime to 6, in base 6.
+_NUM_OWN_HANDS = 10
 _STRIDE = 40_503_019
 _CODES = {"check": "k", "bet": "b", "call": "c", "fold": "f"}
 _PAST = {"check": "checks", "bet": "bets 1 chip", "call": "calls", "fold": "folds"}
@@ -61,12 +62,14 @@ class KuhnPoker(TextGame):
         self._num_hands = num_hands
 
     def _begin(self, task: Task) -> None:
-        total = len(DEALS) ** self._num_hands
-        start = {"train": 0, "validation": self.card.splits["train"]}
-        first = start.get(task.split, self.card.splits["train"] + self.card.splits["validation"])
-        number = (first + task.index) * _STRIDE % total
+        starts = {"train": 0, "validation": self.card.splits["train"]}
+        start = starts.get(task.split, self.card.splits["train"] + self.card.splits["validation"])
+        num_own = min(self._num_hands, _NUM_OWN_HANDS)
+        number = (start + task.index) * _STRIDE % len(DEALS) ** num_own
+        rng = random.Random(number)
         self._deals: list[tuple[int, ...]] = [
-            DEALS[number // len(DEALS) ** hand % len(DEALS)] for hand in range(self._num_hands)
+            DEALS[number // len(DEALS) ** hand % len(DEALS)] if hand < num_own else rng.choice(DEALS)
+            for hand in range(self._num_hands)
         ]
         self._chips = [0, 0]
         self._hand = -1

@@ -50,7 +50,7 @@ def test_a_missing_information_set_is_named() -> None:
 
 
 def test_a_number_that_is_no_probability_is_named() -> None:
-    with pytest.raises(ValueError, match="'K:' has 1.5"):
+    with pytest.raises(ValueError, match=r"'K:' has 1\.5"):
         strategy.exploitability(strategy.uniform() | {"K:": 1.5})
 
 
