@@ -11,6 +11,7 @@ from molt_envs.checks.attacks import ATTACKS, ENDINGS, GARBAGE, INJECTIONS, MALF
 from molt_envs.checks.findings import NotShown, require
 from molt_envs.checks.subject import Check, Play, PolicyMaker, Subject, play, script
 
+NUM_PREFIXES = 8
 LEAKED = ("root:x:0:", "<class '", "Traceback (most recent call last)")
 """Signs that an action was obeyed as a path, a format or code, or that an error's text got out."""
 
@@ -35,16 +36,19 @@ def _check_defined(subject: Subject) -> str:
 
 
 def _check_after_prefix(subject: Subject) -> str:
-    """Half of the oracle's actions, then garbage; then all of them with garbage appended."""
+    """Each beginning of the oracle's actions, then garbage; then all of them with garbage appended."""
     if not subject.oracle_plays:
         raise NotShown("there is no oracle to begin with")
     env, num_steps = subject.make_base(), 0
+    hostile = (*GARBAGE, *MALFORMED_JSON, *INJECTIONS)
     for one in subject.oracle_plays[: 8 if subject.full else 3]:
-        half = one.actions[: len(one.actions) // 2]
         spoiled = [f"{action}\n{attack}" for action, attack in zip(one.actions, ATTACKS, strict=False)]
-        hostile = (*GARBAGE[:6], *MALFORMED_JSON, *INJECTIONS)
-        for actions in (spoiled, *((*half, attack) for attack in hostile)):
-            num_steps += len(play(env, script(*actions), one.task).actions)
+        scripts = [spoiled]
+        for length in range(1, len(one.actions), 1 + len(one.actions) // NUM_PREFIXES):
+            room = max(1, subject.card.max_turns - length)
+            chunks = (hostile[start : start + room] for start in range(0, len(hostile), room))
+            scripts += [[*one.actions[:length], *chunk] for chunk in chunks]
+        num_steps += sum(len(play(env, script(*actions), one.task).actions) for actions in scripts)
     env.close()
     return f"{num_steps} steps"
 

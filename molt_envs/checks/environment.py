@@ -5,7 +5,7 @@ In: a registered id or a function that makes an environment. Out: `Findings`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from molt_envs.checks import adversary, contract, determinism, endings, leaks, secrets, skill, vectors
 from molt_envs.checks.findings import Findings
@@ -25,7 +25,10 @@ CHECKS: tuple[Check, ...] = (
 
 
 def check_env(
-    env: str | Factory, level: Level = "quick", progress: Callable[[Check], None] | None = None
+    env: str | Factory,
+    level: Level = "quick",
+    progress: Callable[[Check], None] | None = None,
+    groups: Collection[str] = (),
 ) -> Findings:
     """Check an environment.
 
@@ -34,9 +37,14 @@ def check_env(
             id whose entry point is `module:Class`, or a class or function of an importable module.
         level: `quick` takes seconds; `full` plays more tasks and 10,000 resets.
         progress: called before each check.
+        groups: names of the groups to check; none of them means all.
     """
     findings, subject = Findings(), Subject(env, level)
-    for check in CHECKS:
+    unknown = {*groups} - {check.group for check in CHECKS}
+    if unknown:
+        known = ", ".join(dict.fromkeys(check.group for check in CHECKS))
+        raise ValueError(f"unknown group of checks {min(unknown)!r}; there are {known}")
+    for check in (check for check in CHECKS if not groups or check.group in groups):
         if progress is not None:
             progress(check)
         findings.run(check.name, lambda check=check: check.run(subject), check.mend, check.group)

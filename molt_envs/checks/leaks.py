@@ -17,7 +17,8 @@ from molt_envs.checks.subject import Check, Subject, first_difference, oracle_of
 from molt_envs.env import AgentEnv, Task
 from molt_envs.policy import Policy
 
-NUM_RESETS = {False: 400, True: 10_000}
+NUM_RESETS, NUM_RESETS_QUICK = 10_000, 400
+QUICK_S = 5.0
 NUM_STEPS = 3
 MOST_BYTES_A_RESET = 100
 SLACK_BYTES = 2**16
@@ -74,7 +75,6 @@ class _Interrupting:
 
 
 def _check_memory(subject: Subject) -> str:
-    num_resets = NUM_RESETS[subject.full]
     tasks = subject.tasks(20)
     env = subject.make_base()
 
@@ -83,6 +83,10 @@ def _check_memory(subject: Subject) -> str:
             play(env, oracle_of(), tasks[number % len(tasks)], num_most=NUM_STEPS)
         gc.collect()
 
+    start = time.perf_counter()
+    run(NUM_RESETS_QUICK // 10)
+    fit = QUICK_S / (time.perf_counter() - start) * NUM_RESETS_QUICK // 10
+    num_resets = NUM_RESETS if subject.full else max(NUM_RESETS_QUICK // 10, min(NUM_RESETS_QUICK, int(fit)))
     run(num_resets // 2)
     rss_bytes = _rss_bytes()
     tracemalloc.start()
@@ -146,7 +150,7 @@ CHECKS = (
         "drop what belongs to the episode before; give caches a bound",
     ),
     Check(
-        "leaks",
+        "speed",
         "steps and resets are quick",
         _check_latency,
         "load data once per process, and move slow work out of `_act`",

@@ -9,7 +9,7 @@ import contextlib
 import enum
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
@@ -27,6 +27,7 @@ NUM_SURE_CHARS = 4
 """A shorter piece of an action occurs by chance inside of other texts: then only equal values count."""
 NUM_COPIED_CHARS = 24
 """A longer piece that the observation shows was copied from it."""
+USUAL_SHARE = 0.75
 _PIECES = re.compile(r"\[([^\[\]]+)\]|\(([^()]+)\)|\"([^\"]+)\"|'([^']+)'|[:=]\s*(\S.*)$")
 _TOLD = r"\b(?:answer|solution|gold|expected)\b\s*(?:is|:|=)?\s*[\"'`]?{}(?!\w)"
 
@@ -41,13 +42,11 @@ def _check_named_answers(subject: Subject) -> None:
 
 
 def _check_answers_in_info(subject: Subject) -> str:
-    plays = _oracle_plays(subject)
-    common = set[str].intersection(*({*one.actions} for one in plays)) if len(plays) > 1 else set[str]()
+    plays, usual = _oracle_plays(subject)
     tasks: dict[str, set[str]] = defaultdict(set)
     answers: dict[str, set[str]] = defaultdict(set)
     for one in plays:
-        own = [action for action in one.actions if action not in common]
-        for path, piece in _given_away(one, _pieces(own[-1]) if own else set()):
+        for path, piece in _given_away(one, usual):
             tasks[path].add(one.task_id)
             answers[path].add(piece)
     for path, found in tasks.items():
@@ -58,13 +57,14 @@ def _check_answers_in_info(subject: Subject) -> str:
     return f"{len(plays)} tasks of the oracle"
 
 
-def _given_away(one: Play, decisive: set[str]) -> Iterator[tuple[str, str]]:
+def _given_away(one: Play, usual: set[str]) -> Iterator[tuple[str, str]]:
     """Places in `info` that hold a piece of a coming action which nothing shown so far holds."""
+    decisive = _decisive(one, usual)
     shown = ""
     for turn in range(len(one.actions)):
         shown += one.observations[turn].casefold() + "\n"
         shown += "\n".join(one.infos[turn].get("admissible_actions") or ()).casefold() + "\n"
-        later = {piece for coming in one.actions[turn:] for piece in _pieces(coming)}
+        later = {piece for coming in one.actions[turn:] for piece in _pieces(coming)} - usual
         for path, value in _leaves(one.infos[turn]):
             text = str(value).casefold().strip()
             for piece in later:
@@ -76,11 +76,13 @@ def _given_away(one: Play, decisive: set[str]) -> Iterator[tuple[str, str]]:
 
 
 def _check_answers_in_observation(subject: Subject) -> str:
-    plays = _oracle_plays(subject)
+    plays, usual = _oracle_plays(subject)
     for one in plays:
-        for turn, observation in enumerate(one.observations[:-1]):
-            for piece in _pieces(one.actions[-1]):
-                told = re.search(_TOLD.format(re.escape(piece)), observation.casefold())
+        pieces = [re.escape(piece) for piece in _decisive(one, usual)]
+        if pieces:
+            pattern = re.compile(_TOLD.format(f"(?:{'|'.join(pieces)})"))
+            for turn, observation in enumerate(one.observations[:-1]):
+                told = pattern.search(observation.casefold())
                 text = "" if told is None else told.group(0)
                 require(told is None, f"{one.task_id}, turn {turn}: the observation says {text!r}")
     return f"{len(plays)} tasks of the oracle"
@@ -154,17 +156,28 @@ def _leaves(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[str
 
 
 def _pieces(action: str) -> set[str]:
-    """An action and its arguments, in lower case."""
-    found = {action, *(part for match in _PIECES.findall(action) for part in match)}
+    """An action, its arguments and its words, in lower case."""
+    found = {action, *action.split(), *(part for match in _PIECES.findall(action) for part in match)}
     with contextlib.suppress(ValueError, RecursionError):  # no JSON
         found |= {str(value) for _, value in _leaves(json.loads(action), depth=1)}
     return {piece.casefold().strip() for piece in found} - {""}
 
 
-def _oracle_plays(subject: Subject) -> list[Play]:
-    if not subject.oracle_plays:
+def _decisive(one: Play, usual: set[str]) -> set[str]:
+    """The pieces of the last action that is not the same in most tasks."""
+    found = (_pieces(action) - usual for action in reversed(one.actions))
+    return next((pieces for pieces in found if pieces), set())
+
+
+def _oracle_plays(subject: Subject) -> tuple[list[Play], set[str]]:
+    """The oracle's episodes, and the pieces of actions that most of them have: they tell nothing."""
+    plays = subject.oracle_plays
+    if not plays:
         raise NotShown("without an oracle the answer is not known here")
-    return subject.oracle_plays
+    counts = Counter(
+        piece for one in plays for piece in set[str]().union(*(_pieces(action) for action in one.actions))
+    )
+    return plays, {piece for piece, count in counts.items() if count > USUAL_SHARE * len(plays)}
 
 
 def _plays(subject: Subject) -> list[Play]:
