@@ -1,0 +1,354 @@
+"""The keeper: a process that owns the mounts and the processes of a driver's sandboxes, and ends with the driver.
+
+In: requests on a socket, each a JSON object in a memory file, with the descriptors that it needs. Out: children in
+fresh namespaces, and one JSON line on a call's report when it ends. It runs alone (`python -I keeper_program.py`),
+has one thread and no secrets, so that it can fork at any time: a `fork` request runs a snippet in a copy of it.
+"""
+
+# Runs outside of the package: only the standard library, and little of it, for each import costs every fork.
+import ctypes
+import fcntl
+import gc
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import sys
+import time
+from types import ModuleType
+from typing import Any, NoReturn
+
+CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
+MS_BIND, MS_REC, MS_PRIVATE, MNT_DETACH = 4096, 16384, 1 << 18, 2
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+REPORT_FD, EXTRA_FD = 3, 4
+"""In a child, after its three standard streams: where it says that it started, and the filter or the code."""
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def check(result: int, what: str) -> None:
+    """Raise OSError after a libc call that answered below 0."""
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+
+
+def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str = "") -> None:
+    """The system call, with the target in the error."""
+    texts = [text.encode() if text else None for text in (source, target, kind, options)]
+    check(libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3]), f"mount at {target}")
+
+
+def bind(source: str, target: str, read_only: bool) -> None:
+    """Make `source` appear at `target`, without set-uid programs and devices."""
+    mount(source, target, flags=MS_BIND | MS_REC)
+    flags = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | (MS_RDONLY if read_only else 0)
+    mount("", target, flags=flags)
+
+
+class Keeper:
+    """The sandboxes' folders and the running calls."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.base = ""
+        self.filter = b""
+        self.machine = ""
+        self.groups: dict[int, list[str]] = {}
+        """Sandbox -> the folders of its control group."""
+        self.calls: dict[int, tuple[int, int, int]] = {}
+        """Pid -> call, sandbox, descriptor of its report."""
+        self.own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
+
+    def setup(self, request: dict[str, Any]) -> None:
+        """Enter a private mount namespace and build there the root that all sandboxes share."""
+        self.filter, self.machine, self.base = (
+            bytes.fromhex(request["filter"]),
+            request["machine"],
+            request["base"],
+        )
+        uid, gid = os.getuid(), os.getgid()
+        if uid:
+            check(libc.unshare(CLONE_NEWUSER | CLONE_NEWNS), "new user namespace")
+            for name, text in (
+                ("setgroups", "deny"),
+                ("uid_map", f"{uid} {uid} 1"),
+                ("gid_map", f"{gid} {gid} 1"),
+            ):
+                with open(f"/proc/self/{name}", "w") as file:
+                    file.write(text)
+        else:
+            check(libc.unshare(CLONE_NEWNS), "new mount namespace")
+        mount("none", "/", flags=MS_REC | MS_PRIVATE)
+        binds = [(source, os.open(source, os.O_PATH)) for source in request["binds"]]
+        mount("tmpfs", self.base, "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,nr_inodes=8192,mode=755")
+        root = f"{self.base}/root"
+        for folder in ("etc", "proc", "dev", "work", "tmp"):
+            os.makedirs(f"{root}/{folder}", 0o755)
+        for link, target in request["links"].items():
+            os.symlink(target, root + link)
+        for path, text in request["files"].items():
+            os.makedirs(os.path.dirname(root + path), 0o755, exist_ok=True)
+            with open(root + path, "wb") as file:
+                file.write(bytes.fromhex(text))
+        for source, descriptor in binds:
+            os.makedirs(root + source, 0o755, exist_ok=True)
+            bind(f"/proc/self/fd/{descriptor}", root + source, read_only=True)
+            os.close(descriptor)
+        self._make_devices(root)
+        bind(root, root, read_only=True)
+
+    def _make_devices(self, root: str) -> None:
+        """The harmless devices, bound from the host's; /dev/shm lies in the sandbox's quota."""
+        os.mkdir(f"{root}/dev/shm", 0o755)
+        for name in ("null", "zero", "full", "random", "urandom"):
+            os.close(os.open(f"{root}/dev/{name}", os.O_CREAT | os.O_WRONLY, 0o644))
+            mount(f"/dev/{name}", f"{root}/dev/{name}", flags=MS_BIND)
+        for name, target in (
+            ("fd", "/proc/self/fd"),
+            ("stdin", "fd/0"),
+            ("stdout", "fd/1"),
+            ("stderr", "fd/2"),
+        ):
+            os.symlink(target, f"{root}/dev/{name}")
+
+    def open(self, request: dict[str, Any]) -> int:
+        """Mount a sandbox's files; a descriptor of its work folder."""
+        sandbox, uid = request["sandbox"], request["uid"]
+        folder = f"{self.base}/{sandbox}"
+        os.mkdir(folder, 0o755)
+        size = f"size={request['disk_bytes']},nr_inodes={request['num_files']}"
+        mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, f"{size},mode=755")
+        for name in ("work", "tmp", "shm"):
+            os.mkdir(f"{folder}/{name}", 0o700)
+            os.chown(f"{folder}/{name}", uid, uid if os.getuid() == 0 else -1)
+        self.groups[sandbox] = request["groups"]
+        return os.open(f"{folder}/work", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def close(self, sandbox: int) -> None:
+        """Kill a sandbox's calls and drop its files."""
+        for pid, (_, owner, _) in list(self.calls.items()):
+            if owner == sandbox:
+                os.kill(pid, signal.SIGKILL)
+        folder = f"{self.base}/{sandbox}"
+        if self.groups.pop(sandbox, None) is not None:
+            check(libc.umount2(folder.encode(), MNT_DETACH), f"unmount {folder}")
+            os.rmdir(folder)
+
+    def spawn(self, request: dict[str, Any], descriptors: list[int]) -> None:
+        """Fork a child for a call: it executes `argv`, or runs a snippet in fresh namespaces of its own."""
+        is_snippet = request["argv"] is None
+        if is_snippet:
+            check(libc.unshare(CLONE_NEWPID), "new pid namespace")
+        pid = os.fork()
+        if pid == 0:
+            become_call(self, request, descriptors)
+        if is_snippet:
+            check(libc.setns(self.own_pid_namespace, CLONE_NEWPID), "back to the own pid namespace")
+        self.calls[pid] = (request["call"], request["sandbox"], os.dup(descriptors[0]))
+
+    def reap(self) -> None:
+        """Report the calls that have ended."""
+        while self.calls:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            code = os.waitstatus_to_exitcode(status)
+            _, _, report = self.calls.pop(pid)
+            answer(report, {"exit_code": code if code >= 0 else 128 - code})
+            os.close(report)
+
+    def handle(self, request: dict[str, Any], descriptors: list[int]) -> None:
+        """Serve one request; what fails is answered as {"error": …}."""
+        name = request["op"]
+        try:
+            if name == "kill":
+                for pid, (call, _, _) in self.calls.items():
+                    if call == request["call"]:
+                        os.kill(pid, signal.SIGKILL)
+            elif name == "spawn":
+                self.spawn(request, descriptors)
+            elif name == "open":
+                folder = self.open(request)
+                answer(descriptors[0], {}, [folder])
+                os.close(folder)
+            elif name == "close":
+                self.close(request["sandbox"])
+                answer(descriptors[0], {})
+            else:
+                self.setup(request)
+                answer(descriptors[0], {})
+        except OSError as error:
+            answer(descriptors[0], {"error": f"{name}: {error}"})
+
+    def serve(self, driver_pid: int) -> None:
+        """Until the driver hangs up or is gone."""
+        driver = os.pidfd_open(driver_pid)
+        if os.getppid() != driver_pid:
+            return
+        woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(waker)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        poll = select.poll()
+        for descriptor in (driver, woken, self.control.fileno()):
+            poll.register(descriptor, select.POLLIN)
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            if woken in ready:
+                os.read(woken, 4096)
+                self.reap()
+            if driver in ready:
+                return
+            if self.control.fileno() in ready:
+                _, descriptors, _, _ = socket.recv_fds(self.control, 1, 8)
+                if not descriptors:
+                    return
+                self.handle(read_json(descriptors[0]), descriptors[1:])
+                for descriptor in descriptors:
+                    os.close(descriptor)
+
+    def end(self) -> None:
+        """Kill what runs and remove the control groups; the mounts go with the namespace."""
+        for pid in self.calls:
+            os.kill(pid, signal.SIGKILL)
+        for pid in self.calls:
+            os.waitpid(pid, 0)
+        for folders in self.groups.values():
+            for folder in folders:
+                for _ in range(500):
+                    try:
+                        os.rmdir(folder)
+                        break
+                    except FileNotFoundError:
+                        break
+                    except OSError:
+                        time.sleep(0.002)
+
+
+def answer(descriptor: int, message: dict[str, Any], descriptors: list[int] | None = None) -> None:
+    """One JSON line on a report; a driver that no longer listens is fine."""
+    data = json.dumps(message).encode() + b"\n"
+    with socket.socket(fileno=os.dup(descriptor)) as connection:
+        try:
+            socket.send_fds(connection, [data], descriptors or [], socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT)
+        except (BrokenPipeError, ConnectionResetError, BlockingIOError):
+            return
+
+
+def read_json(descriptor: int) -> dict[str, Any]:
+    """The content of a memory file."""
+    return json.loads(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
+
+
+def become_call(keeper: Keeper, request: dict[str, Any], descriptors: list[int]) -> NoReturn:
+    """In the child: join the group, keep only the call's descriptors, execute; never returns."""
+    try:
+        check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "parent-death signal")
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for file in request["procs_files"]:
+            with open(file, "w") as procs:
+                procs.write("0")
+        report, *streams = descriptors
+        extra = streams[3] if len(streams) > 3 else memory_file(keeper.filter)
+        keep = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in (*streams[:3], report, extra)]
+        for number, descriptor in enumerate(keep):
+            os.dup2(descriptor, number, inheritable=True)
+        os.closerange(EXTRA_FD + 1, 1 << 20)
+        for name, value in request["rlimits"]:
+            hard = resource.getrlimit(name)[1]
+            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+            resource.setrlimit(name, (value, value))
+        if request["argv"] is not None:
+            os.execve(request["argv"][0], request["argv"], request["env"])
+        enter_namespaces(keeper, request)
+    except OSError as error:
+        answer(REPORT_FD, {"error": f"a call cannot start: {error}"})
+        os._exit(111)
+    run_snippet(request["env"])
+
+
+def memory_file(data: bytes) -> int:
+    """A descriptor to read `data` from."""
+    descriptor = os.memfd_create("molt", os.MFD_CLOEXEC)
+    os.write(descriptor, data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def enter_namespaces(keeper: Keeper, request: dict[str, Any]) -> None:
+    """As process 1 of a new pid namespace: everything else new too, a root without the host, no privilege left."""
+    kinds = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP
+    check(libc.unshare(kinds), "new namespaces")
+    root, folder = f"{keeper.base}/root", f"{keeper.base}/{request['sandbox']}"
+    for source, target in (("work", "work"), ("tmp", "tmp"), ("shm", "dev/shm")):
+        mount(f"{folder}/{source}", f"{root}/{target}", flags=MS_BIND)
+    mount("proc", f"{root}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    os.chdir(root)
+    check(libc.syscall(SYS_PIVOT_ROOT[keeper.machine], b".", b"."), "pivot_root")
+    check(libc.umount2(b".", MNT_DETACH), "unmount the host's root")
+    os.chdir("/work")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        fcntl.ioctl(probe, 0x8914, struct.pack("16sH22x", b"lo", 0x1))
+    os.setsid()
+    os.setgroups([])
+    os.setresgid(request["uid"], request["uid"], request["uid"])
+    os.setresuid(request["uid"], request["uid"], request["uid"])
+    check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
+    # The change of user has cleared the parent-death signal.
+    check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "parent-death signal")
+    program = ctypes.create_string_buffer(keeper.filter, len(keeper.filter))
+    header = struct.pack("HxxxxxxP", len(keeper.filter) // 8, ctypes.addressof(program))
+    check(libc.prctl(PR_SET_SECCOMP, 2, header, 0, 0), "system-call filter")
+
+
+def run_snippet(env: dict[str, str]) -> NoReturn:
+    """Process 1 stays as the reaper, out of the snippet's reach (it is not dumpable); process 2 runs the snippet."""
+    answer(REPORT_FD, {"started": True})
+    os.close(REPORT_FD)
+    code = os.pread(EXTRA_FD, os.fstat(EXTRA_FD).st_size, 0)
+    os.close(EXTRA_FD)
+    snippet = os.fork()
+    while snippet:
+        pid, status = os.wait()
+        if pid == snippet:
+            exit_code = os.waitstatus_to_exitcode(status)
+            os._exit(exit_code if exit_code >= 0 else 128 - exit_code)
+    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
+    os.environ.clear()
+    os.environ.update(env)
+    main = ModuleType("__main__")
+    sys.modules["__main__"] = main
+    sys.argv[:] = ["-c"]
+    try:
+        exec(compile(code, "<string>", "exec"), vars(main))
+    except SystemExit:
+        raise
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
+        sys.exit(1)
+    sys.exit(0)
+
+
+def main() -> None:
+    """Serve on descriptor 3 for the driver whose pid is the argument."""
+    keeper = Keeper(socket.socket(fileno=int(sys.argv[2])))
+    gc.collect()
+    gc.freeze()
+    try:
+        keeper.serve(int(sys.argv[1]))
+    except SystemExit:
+        raise
+    else:
+        keeper.end()
+
+
+if __name__ == "__main__":
+    main()
