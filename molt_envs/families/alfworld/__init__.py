@@ -1,1 +1,1 @@
-"""The household of ALFWorld: an own engine with its language, generated tasks, and its original game files."""
+"""The household of ALFWorld: an own engine with its language, generated tasks, and original game files."""

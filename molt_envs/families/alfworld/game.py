@@ -66,7 +66,8 @@ class Game:
     def intro(self) -> str:
         """What the game says before the first command."""
         names = [f"a {receptacle.name}" for receptacle in self.world.receptacles]
-        return f"-= Welcome to TextWorld, ALFRED! =-\n\n{self._look(names)}\n\nYour task is to: {self.world.task}"
+        room, task = self._look(names), self.world.task
+        return f"-= Welcome to TextWorld, ALFRED! =-\n\n{room}\n\nYour task is to: {task}"
 
     def act(self, text: str) -> str:
         """Carry out a command, and say what happens."""
