@@ -41,6 +41,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="print JSON for programs")]
 NUM_SHOWN_ACTIONS = 20
 
 app.command("eval")(evaluation.evaluate)
+app.command("replay")(evaluation.replay)
 
 
 @app.command("list")

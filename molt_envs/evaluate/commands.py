@@ -1,6 +1,7 @@
-"""The command `molt-envs eval`.
+"""The commands `molt-envs eval` and `molt-envs replay`.
 
-In: arguments. Out: a folder with `episodes.jsonl`, `summary.json`, `report.html`, and a table on the screen.
+In: arguments. Out: a folder with `episodes.jsonl`, `summary.json`, `report.html`, and a table on the screen;
+for a replay, where it differs.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ from molt_envs.errors import DataError, UnknownEnvError, boundary
 from molt_envs.evaluate import runner
 from molt_envs.evaluate.openai import OpenAISource, parse_openai
 from molt_envs.evaluate.policy import BUILT_IN, BuiltIn, PolicySource, from_python
-from molt_envs.evaluate.record import EpisodeRecord
+from molt_envs.evaluate.record import EpisodeRecord, read_records
+from molt_envs.evaluate.replay import replay as replay_episode
 from molt_envs.evaluate.report import write_report
 from molt_envs.evaluate.statistics import Estimate
 from molt_envs.evaluate.summary import EnvSummary, Prices, summarise
+from molt_envs.evaluate.workers import Environments
 from molt_envs.registry import entries, resolve
 
 UNRESOLVED_STATUS = 1
@@ -81,6 +84,42 @@ def evaluate(
     _show(console, summaries, folder)
     if all(one.num_tasks == 0 for one in summaries):
         raise typer.Exit(UNRESOLVED_STATUS)
+
+
+def replay(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="episodes.jsonl of an evaluation, or its folder")
+    ],
+    episode: Annotated[str | None, typer.Option(help="play only this episode_id")] = None,
+) -> None:
+    """Play recorded episodes back and verify that everything comes out the same; exit status 1 if not."""
+    console = Console(highlight=False, markup=False)
+    path = file / runner.EPISODES if file.is_dir() else file
+    num_same = num_other = num_skipped = 0
+    try:
+        with Environments() as environments:
+            for record in read_records(path):
+                if episode not in (None, record.episode_id):
+                    continue
+                if record.outcome == "unresolved":
+                    num_skipped += 1
+                    continue
+                difference: object = None
+                with boundary() as result:
+                    difference = replay_episode(environments.get(record.env_id), record)
+                difference = difference if result.failure is None else result.failure.reason
+                num_same, num_other = num_same + (difference is None), num_other + (difference is not None)
+                if difference is not None:
+                    console.print(f"DIFFERS {record.episode_id}: {difference}")
+    except (OSError, DataError) as error:
+        typer.echo(f"molt-envs: {error}", err=True)
+        raise typer.Exit(2) from error
+    if not (num_same or num_other or num_skipped):
+        typer.echo(f"molt-envs: {path} has no episode {episode or ''}".rstrip(), err=True)
+        raise typer.Exit(2)
+    console.print(f"{num_same} the same, {num_other} different, {num_skipped} unresolved and left out")
+    if num_other:
+        raise typer.Exit(1)
 
 
 def make_source(policy: str, api_key: str | None = None) -> PolicySource:

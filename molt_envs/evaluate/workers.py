@@ -61,6 +61,27 @@ def play_all(
             worker.join(max(0.0, until_s - time.monotonic()))
 
 
+class Environments:
+    """One environment of each id, made when first asked for; use it in a `with` block, in one thread."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, gymnasium.Env[str, str]] = {}
+
+    def get(self, env_id: str) -> gymnasium.Env[str, str]:
+        """The environment of that id."""
+        if env_id not in self._made:
+            self._made[env_id] = gymnasium.make(env_id, disable_env_checker=True)
+        return self._made[env_id]
+
+    def __enter__(self) -> Environments:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for env in self._made.values():
+            with boundary():  # one that cannot be closed must not keep the others open
+                env.close()
+
+
 _Result = tuple[Job, "EpisodeRecord | str"]
 
 
@@ -72,7 +93,6 @@ class _Worker(threading.Thread):
     ) -> None:
         super().__init__(daemon=True, name="evaluation")
         self._jobs, self._play, self._results = jobs, play, results
-        self._envs: dict[str, gymnasium.Env[str, str]] = {}
         self._lock = threading.Lock()
         self._job: Job | None = None
         self._started_s = 0.0
@@ -81,22 +101,20 @@ class _Worker(threading.Thread):
 
     def run(self) -> None:
         """See `threading.Thread.run`."""
-        while (job := self._jobs.get()) is not None:
-            with self._lock:
-                self._job, self._started_s = job, time.monotonic()
-            record: EpisodeRecord | str = ""
-            with boundary() as result:
-                record = self._play(self._env(job.env_id), job)
-            if result.failure is not None:
-                record = result.failure.reason
-            with self._lock:
-                if self._given_up:
-                    break
-                self._job = None
-                self._results.put((job, record))
-        for env in self._envs.values():
-            with boundary():
-                env.close()
+        with Environments() as environments:
+            while (job := self._jobs.get()) is not None:
+                with self._lock:
+                    self._job, self._started_s = job, time.monotonic()
+                record: EpisodeRecord | str = ""
+                with boundary() as result:
+                    record = self._play(environments.get(job.env_id), job)
+                if result.failure is not None:
+                    record = result.failure.reason
+                with self._lock:
+                    if self._given_up:
+                        return
+                    self._job = None
+                    self._results.put((job, record))
 
     def give_up(self, timeout_s: float) -> Job | None:
         """The job that runs for longer than `timeout_s`: its result will not be given, nor any later one."""
@@ -105,8 +123,3 @@ class _Worker(threading.Thread):
                 return None
             self._given_up = True
             return self._job
-
-    def _env(self, env_id: str) -> gymnasium.Env[str, str]:
-        if env_id not in self._envs:
-            self._envs[env_id] = gymnasium.make(env_id, disable_env_checker=True)
-        return self._envs[env_id]
