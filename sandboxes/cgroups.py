@@ -1,7 +1,7 @@
-"""Control groups, version 1 and 2: in, `Limits`; out, a group that bounds and kills all processes of one sandbox.
+"""Control groups, version 1 and 2: in, `Limits`; out, a group that bounds and kills all of one sandbox.
 
-A group's name is its driver's pid namespace, pid and start time, so that the groups of a dead driver are found and
-removed at the next start. Version 2 is tested on a fake tree where no host has its controllers.
+A group's name is its driver's pid namespace, pid and start time, so that the groups of a dead driver are found
+and removed at the next start. Version 2 is tested on a fake tree where no host has its controllers.
 """
 
 from __future__ import annotations
@@ -107,8 +107,8 @@ def _version_2(mount: _Mount, path: str) -> Hierarchy:
             problem = f"{folder}: {error.strerror or error}"
         folder = folder.parent
     raise SandboxUnavailable(
-        f"no control group here takes the memory and pids controllers (last tried {problem}); run as root on the "
-        "host, or have a group delegated (systemd: Delegate=yes)"
+        f"no control group here takes the memory and pids controllers (last tried {problem}); run as root on "
+        "the host, or have a group delegated (systemd: Delegate=yes)"
     )
 
 
@@ -177,8 +177,8 @@ class ControlGroup:
         kill_file = self.folders[0] / "cgroup.kill"
         deadline_s = time.monotonic() + _KILL_TIMEOUT_S
         while pids := self._pids():
-            if self.version == 2 and kill_file.exists():
-                kill_file.write_text("1")
+            if self.version == 2:
+                _write_if_there(kill_file, "1")
             for pid in pids:
                 try:
                     os.kill(pid, signal.SIGKILL)
@@ -192,13 +192,7 @@ class ControlGroup:
 
     def _pids(self) -> set[int]:
         """A process that this pid namespace cannot see is told as 0, and 0 would mean ourselves."""
-        return {
-            pid
-            for file in self.procs_files
-            if file.exists()
-            for pid in map(int, file.read_text().split())
-            if pid
-        }
+        return {pid for file in self.procs_files for pid in map(int, _read_if_there(file).split()) if pid}
 
     def remove(self) -> None:
         """Remove the folders once the last process is gone; SandboxError when one stays for over 10 s."""
@@ -236,10 +230,8 @@ def _label(pid: int) -> str:
 
 def _start_time(pid: int) -> str:
     """Tells a process from a later one with its pid; empty when there is no such process."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (FileNotFoundError, ProcessLookupError):
-        return ""
+    stat = _read_if_there(Path(f"/proc/{pid}/stat"))
+    return stat.rpartition(")")[2].split()[19] if stat else ""
 
 
 def _is_stale(name: str) -> bool:
@@ -251,5 +243,13 @@ def _is_stale(name: str) -> bool:
 
 
 def _write_if_there(file: Path, text: str) -> None:
+    """Without creating it: an older kernel lacks some files, and another driver may remove a stale group."""
     if file.exists():
         file.write_text(text)
+
+
+def _read_if_there(file: Path) -> str:
+    try:
+        return file.read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

@@ -1,8 +1,9 @@
-"""The keeper: a process that owns the mounts and the processes of a driver's sandboxes, and ends with the driver.
+"""The keeper: the process that owns the mounts and the processes of a driver's sandboxes, and ends with it.
 
-In: requests on a socket, each a JSON object in a memory file, with the descriptors that it needs. Out: children in
-fresh namespaces, and one JSON line on a call's report when it ends. It runs alone (`python -I keeper_program.py`),
-has one thread and no secrets, so that it can fork at any time: a `fork` request runs a snippet in a copy of it.
+In: requests on a socket, a JSON head each, with the descriptors that it needs (of a memory file with the details,
+first). Out: children in fresh namespaces, and one JSON line on a call's report when it ends. It runs alone
+(`python -I keeper_program.py`), has one thread and no secrets, so that it can fork at any time: where a call has
+no `argv`, a copy of it runs a snippet. Details are read in the child alone, so that no snippet finds another's.
 """
 
 # Runs outside of the package: only the standard library, and little of it, for each import costs every fork.
@@ -18,7 +19,7 @@ import socket
 import struct
 import sys
 import time
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, NoReturn
 
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
@@ -119,17 +120,17 @@ class Keeper:
         ):
             os.symlink(target, f"{root}/dev/{name}")
 
-    def open(self, request: dict[str, Any]) -> int:
+    def open(self, sandbox: int, details: dict[str, Any]) -> int:
         """Mount a sandbox's files; a descriptor of its work folder."""
-        sandbox, uid = request["sandbox"], request["uid"]
+        uid = details["uid"]
         folder = f"{self.base}/{sandbox}"
         os.mkdir(folder, 0o755)
-        size = f"size={request['disk_bytes']},nr_inodes={request['num_files']}"
+        size = f"size={details['disk_bytes']},nr_inodes={details['num_files']}"
         mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, f"{size},mode=755")
         for name in ("work", "tmp", "shm"):
             os.mkdir(f"{folder}/{name}", 0o700)
             os.chown(f"{folder}/{name}", uid, uid if os.getuid() == 0 else -1)
-        self.groups[sandbox] = request["groups"]
+        self.groups[sandbox] = details["groups"]
         return os.open(f"{folder}/work", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def close(self, sandbox: int) -> None:
@@ -142,17 +143,16 @@ class Keeper:
             check(libc.umount2(folder.encode(), MNT_DETACH), f"unmount {folder}")
             os.rmdir(folder)
 
-    def spawn(self, request: dict[str, Any], descriptors: list[int]) -> None:
+    def spawn(self, head: dict[str, Any], descriptors: list[int]) -> None:
         """Fork a child for a call: it executes `argv`, or runs a snippet in fresh namespaces of its own."""
-        is_snippet = request["argv"] is None
-        if is_snippet:
+        if head["is_snippet"]:
             check(libc.unshare(CLONE_NEWPID), "new pid namespace")
         pid = os.fork()
         if pid == 0:
-            become_call(self, request, descriptors)
-        if is_snippet:
+            become_call(self, head["sandbox"], descriptors)
+        if head["is_snippet"]:
             check(libc.setns(self.own_pid_namespace, CLONE_NEWPID), "back to the own pid namespace")
-        self.calls[pid] = (request["call"], request["sandbox"], os.dup(descriptors[0]))
+        self.calls[pid] = (head["call"], head["sandbox"], os.dup(descriptors[1]))
 
     def reap(self) -> None:
         """Report the calls that have ended."""
@@ -165,28 +165,28 @@ class Keeper:
             answer(report, {"exit_code": code if code >= 0 else 128 - code})
             os.close(report)
 
-    def handle(self, request: dict[str, Any], descriptors: list[int]) -> None:
-        """Serve one request; what fails is answered as {"error": …}."""
-        name = request["op"]
+    def handle(self, head: dict[str, Any], descriptors: list[int]) -> None:
+        """Serve one request; what fails is answered as {"error": …} on its report, the second descriptor."""
+        name = head["op"]
         try:
             if name == "kill":
                 for pid, (call, _, _) in self.calls.items():
-                    if call == request["call"]:
+                    if call == head["call"]:
                         os.kill(pid, signal.SIGKILL)
             elif name == "spawn":
-                self.spawn(request, descriptors)
+                self.spawn(head, descriptors)
             elif name == "open":
-                folder = self.open(request)
-                answer(descriptors[0], {}, [folder])
+                folder = self.open(head["sandbox"], read_json(descriptors[0]))
+                answer(descriptors[1], {}, [folder])
                 os.close(folder)
             elif name == "close":
-                self.close(request["sandbox"])
-                answer(descriptors[0], {})
+                self.close(head["sandbox"])
+                answer(descriptors[1], {})
             else:
-                self.setup(request)
-                answer(descriptors[0], {})
+                self.setup(read_json(descriptors[0]))
+                answer(descriptors[1], {})
         except OSError as error:
-            answer(descriptors[0], {"error": f"{name}: {error}"})
+            answer(descriptors[1], {"error": f"{name}: {error}"})
 
     def serve(self, driver_pid: int) -> None:
         """Until the driver hangs up or is gone."""
@@ -195,7 +195,7 @@ class Keeper:
             return
         woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(waker)
-        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGCHLD, wake)
         poll = select.poll()
         for descriptor in (driver, woken, self.control.fileno()):
             poll.register(descriptor, select.POLLIN)
@@ -207,10 +207,10 @@ class Keeper:
             if driver in ready:
                 return
             if self.control.fileno() in ready:
-                _, descriptors, _, _ = socket.recv_fds(self.control, 1, 8)
-                if not descriptors:
+                head, descriptors, _, _ = socket.recv_fds(self.control, 4096, 8)
+                if not head:
                     return
-                self.handle(read_json(descriptors[0]), descriptors[1:])
+                self.handle(json.loads(head), descriptors)
                 for descriptor in descriptors:
                     os.close(descriptor)
 
@@ -247,16 +247,17 @@ def read_json(descriptor: int) -> dict[str, Any]:
     return json.loads(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
 
 
-def become_call(keeper: Keeper, request: dict[str, Any], descriptors: list[int]) -> NoReturn:
+def become_call(keeper: Keeper, sandbox: int, descriptors: list[int]) -> NoReturn:
     """In the child: join the group, keep only the call's descriptors, execute; never returns."""
     try:
+        request = read_json(descriptors[0])
         check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "parent-death signal")
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for file in request["procs_files"]:
             with open(file, "w") as procs:
                 procs.write("0")
-        report, *streams = descriptors
+        _, report, *streams = descriptors
         extra = streams[3] if len(streams) > 3 else memory_file(keeper.filter)
         keep = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in (*streams[:3], report, extra)]
         for number, descriptor in enumerate(keep):
@@ -268,11 +269,15 @@ def become_call(keeper: Keeper, request: dict[str, Any], descriptors: list[int])
             resource.setrlimit(name, (value, value))
         if request["argv"] is not None:
             os.execve(request["argv"][0], request["argv"], request["env"])
-        enter_namespaces(keeper, request)
+        enter_namespaces(keeper, sandbox, request["uid"])
     except OSError as error:
         answer(REPORT_FD, {"error": f"a call cannot start: {error}"})
         os._exit(111)
     run_snippet(request["env"])
+
+
+def wake(number: int, frame: FrameType | None) -> None:
+    """Nothing: the signal's wake-up descriptor has done it."""
 
 
 def memory_file(data: bytes) -> int:
@@ -283,11 +288,11 @@ def memory_file(data: bytes) -> int:
     return descriptor
 
 
-def enter_namespaces(keeper: Keeper, request: dict[str, Any]) -> None:
-    """As process 1 of a new pid namespace: everything else new too, a root without the host, no privilege left."""
+def enter_namespaces(keeper: Keeper, sandbox: int, uid: int) -> None:
+    """As process 1 of a new pid namespace: all else new too, a root without the host, no privilege left."""
     kinds = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP
     check(libc.unshare(kinds), "new namespaces")
-    root, folder = f"{keeper.base}/root", f"{keeper.base}/{request['sandbox']}"
+    root, folder = f"{keeper.base}/root", f"{keeper.base}/{sandbox}"
     for source, target in (("work", "work"), ("tmp", "tmp"), ("shm", "dev/shm")):
         mount(f"{folder}/{source}", f"{root}/{target}", flags=MS_BIND)
     mount("proc", f"{root}/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
@@ -299,8 +304,8 @@ def enter_namespaces(keeper: Keeper, request: dict[str, Any]) -> None:
         fcntl.ioctl(probe, 0x8914, struct.pack("16sH22x", b"lo", 0x1))
     os.setsid()
     os.setgroups([])
-    os.setresgid(request["uid"], request["uid"], request["uid"])
-    os.setresuid(request["uid"], request["uid"], request["uid"])
+    os.setresgid(uid, uid, uid)
+    os.setresuid(uid, uid, uid)
     check(libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges")
     # The change of user has cleared the parent-death signal.
     check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "parent-death signal")
@@ -310,7 +315,7 @@ def enter_namespaces(keeper: Keeper, request: dict[str, Any]) -> None:
 
 
 def run_snippet(env: dict[str, str]) -> NoReturn:
-    """Process 1 stays as the reaper, out of the snippet's reach (it is not dumpable); process 2 runs the snippet."""
+    """Process 1 stays to reap, out of reach (it is not dumpable); process 2 runs the snippet."""
     answer(REPORT_FD, {"started": True})
     os.close(REPORT_FD)
     code = os.pread(EXTRA_FD, os.fstat(EXTRA_FD).st_size, 0)
