@@ -242,7 +242,7 @@ def _problem(source: Source, room: Room, goal: str, toggle: str, rng: random.Ran
         _mangle("\n        ".join(facts)).replace("total_minus_cost", "total-cost"),
     )
     return (
-        "(define (problem game)\n    (:domain alfred)\n    (:metric minimize (total-cost))\n"
+        "(define (problem game)\n    (:domain alfred)\n"
         f"    (:objects\n        {words[0]}\n    )\n    (:init\n        {words[1]}\n    )\n{goal}"
     )
 

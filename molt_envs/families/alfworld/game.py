@@ -11,8 +11,7 @@ from bisect import insort
 from molt_envs.families.alfworld.world import State, World
 
 NOTHING = "Nothing happens."
-HELP = """
-Available commands:
+HELP = """Available commands:
   look:                             look around your current location
   inventory:                        check your current inventory
   go to (receptacle):               move to a receptacle
