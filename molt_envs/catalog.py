@@ -47,4 +47,14 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "molt_envs.families.games.kuhn:KuhnPokerEnv",
         "Matches of Kuhn poker, three cards and one bet, against a policy, a script or a person",
     ),
+    EnvEntry(
+        "molt/ToolCalls-v0",
+        "molt_envs.families.tool_calls.env:ToolCallsEnv",
+        "Do an errand in a small office by function calls; only the changes that were made count",
+    ),
+    EnvEntry(
+        "molt/Negotiation-v0",
+        "molt_envs.families.games.negotiation:NegotiationEnv",
+        "Share out a few things with a partner whose values are hidden, by proposals in text",
+    ),
 )

@@ -93,6 +93,11 @@ class Toolbox:
         self._max_calls = max_calls
 
     @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools, in the order in which they were given."""
+        return tuple(self._tools.values())
+
+    @property
     def schemas(self) -> tuple[ToolSchema, ...]:
         """For `EnvCard.tools`."""
         return tuple(tool.schema for tool in self._tools.values())
