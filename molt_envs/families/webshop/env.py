@@ -1,22 +1,25 @@
 """`molt/WebShop-v0`: the shop as an environment of text pages.
 
-In: `search[words]` and `click[name]`. Out: pages as their visible strings joined by ` [SEP] `, and on Buy
-Now the score of the purchase.
+In: `search[words]` and `click[name]`. Out: pages as their visible strings joined by ` [SEP] ` (or with marked
+buttons, or as HTML), and on Buy Now the score of the purchase.
 """
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, Turn
 from molt_envs.families.webshop.catalogue import load_catalogue
 from molt_envs.families.webshop.goals import GoalKind, goal_set
+from molt_envs.families.webshop.markup import View, html, rich_text
 from molt_envs.families.webshop.oracle import RandomPolicy, ScriptPolicy, ShopOracle
-from molt_envs.families.webshop.pages import SEP, Link, Page, item_page, results_page, sub_page
+from molt_envs.families.webshop.pages import SEP, Link, Page, item_page, page_of, results_page, sub_page
 from molt_envs.families.webshop.reward import score_purchase
 from molt_envs.policy import Policy
 
+ObservationMode = Literal["text", "text_rich", "html"]
 NUM_QUERY_CHARS = 500
 SUMMARY = "Find and buy the product that an instruction asks for, in a shop of text pages"
 SYSTEM_PROMPT = (
@@ -40,6 +43,7 @@ class WebShopEnv(AgentEnv):
         products_file: name of the products file in it, if not a usual one.
         page_size: results on a page.
         max_turns: steps after which an episode is truncated.
+        observation_mode: `text`, `text_rich` (buttons are marked) or `html`; pages and links are the same.
         render_mode: `ansi` or None.
     """
 
@@ -50,12 +54,18 @@ class WebShopEnv(AgentEnv):
         products_file: str | None = None,
         page_size: int = 10,
         max_turns: int = 15,
+        observation_mode: ObservationMode = "text",
         render_mode: str | None = None,
     ) -> None:
         if goals not in ("synthetic", "human"):
             raise ValueError(f"goals is {goals!r}; choose 'synthetic' or 'human'")
         if page_size < 1:
             raise ValueError(f"page_size is {page_size}; a page shows at least one result")
+        if observation_mode not in ("text", "text_rich", "html"):
+            raise ValueError(
+                f"observation_mode is {observation_mode!r}; choose 'text', 'text_rich' or 'html'"
+            )
+        self._write = {"text": None, "text_rich": rich_text, "html": html}[observation_mode]
         self.catalogue = load_catalogue(data_dir, products_file)
         self.goals = goal_set(self.catalogue, goals)
         self._page_size = page_size
@@ -66,7 +76,9 @@ class WebShopEnv(AgentEnv):
     def _begin(self, task: Task, rng: np.random.Generator) -> Turn:
         self._goal = self.goals.get(int(self.goals.splits[task.split][task.index]))
         self._head = f"Instruction: [SEP] {self._goal.instruction[:4000]}{SEP}"
-        self._start = Page("Search", {}, (f"search[{self._goal.instruction}]",))
+        search = (f"search[{self._goal.instruction}]",)
+        self._start = Page("Search", {}, search, (("button", "Search", "search"),))
+        self._seen: set[str] = set()
         self._query = ""
         self._follow(("search", 0))
         return self._turn_now()
@@ -110,6 +122,7 @@ class WebShopEnv(AgentEnv):
             self._page = results_page(self.catalogue, self._rows, self._number, self._page_size)
         elif kind == "item":
             self._row, self._page = argument, item_page(self.catalogue, argument)
+            self._seen.add(self.catalogue.card(argument).partition(" ")[0].lower())
         elif kind == "search":
             self._page = self._start
         else:
@@ -123,11 +136,16 @@ class WebShopEnv(AgentEnv):
         total = parts["total"]
         chosen = json.dumps(self._chosen, ensure_ascii=False)
         lines = ("Thank you for shopping with us!", "Purchased", "asin", bought.asin, "options", chosen)
-        text = SEP.join((*lines, "Your score (min 0.0, max 1.0)", str(total)))
+        lines = (*lines, "Your score (min 0.0, max 1.0)", str(total))
+        page = page_of([("text", line, "") for line in lines], {})
+        text = self._write(page, View("", False, {}, ())) if self._write else page.text
         return Turn(text, total, True, total, total >= 1.0, (), "done", {"reward_parts": parts})
 
     def _turn_now(self) -> Turn:
-        page = self._page
-        text = f"WebShop{SEP}{self._head}{page.text}" if page is self._start else self._head + page.text
+        page, is_start = self._page, self._page is self._start
+        if self._write:
+            text = self._write(page, View(self._goal.instruction[:4000], is_start, self._chosen, self._seen))
+        else:
+            text = f"WebShop{SEP}{self._head}{page.text}" if is_start else self._head + page.text
         key = f"{self._place}|{self._query}|{self._chosen}"
         return Turn(text, admissible_actions=page.clicks, state_key=key)

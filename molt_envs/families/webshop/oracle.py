@@ -7,6 +7,7 @@ observations, so that a model can imitate it; only the choice of the product use
 import random
 import re
 from collections.abc import Iterator, Mapping
+from html import unescape
 from itertools import permutations
 from typing import Any
 
@@ -18,7 +19,11 @@ _CONTROLS = ("click[back to search]", "click[< prev]", "click[next >]")
 
 
 def instruction_of(observation: str) -> str:
-    """The instruction of a page."""
+    """The instruction of a page, in any observation mode."""
+    if observation.startswith("<!DOCTYPE html>"):
+        return unescape(observation.split('<p id="instruction">', 1)[1].split("</p>\n", 1)[0])
+    if "Instruction:\n" in observation:
+        return observation.split("Instruction:\n", 1)[1].split("\n[button] ", 1)[0]
     return observation.split("Instruction: [SEP] ", 1)[1].split(" [SEP] ", 1)[0]
 
 

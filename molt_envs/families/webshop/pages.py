@@ -1,4 +1,4 @@
-"""The shop's pages as visible strings, and where their links lead.
+"""The shop's pages: what is on them, as parts and as visible strings, and where their links lead.
 
 In: a catalogue, rows, a page number. Out: `Page`s without the instruction, which is the episode's own.
 """
@@ -12,6 +12,11 @@ from molt_envs.families.webshop.catalogue import Catalogue
 SEP = " [SEP] "
 MAX_CHARS = 60_000
 Link = tuple[str, int | tuple[str, ...]]
+Part = tuple[str, str, str]
+"""A kind, the visible string, and the name that a click on it takes.
+
+Kinds: `button`, `option` of the last `group`, `card` (id, title and price of a result), `title`, `text`.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,43 +30,54 @@ class Page:
     (row), `option` (groups that have the value, then the value)."""
     clicks: tuple[str, ...]
     """One action for each thing that can be clicked."""
+    parts: tuple[Part, ...]
+    """What the strings are, in the same order, for other ways to show them."""
 
 
-def _page(parts: Iterable[str], links: dict[str, Link], hidden: Container[str] = ()) -> Page:
+def page_of(parts: Iterable[Part], links: Mapping[str, Link], hidden: Container[str] = ()) -> Page:
+    """A page of these parts; clicks on `hidden` names work, but are not listed."""
     clicks = tuple([f"click[{name}]" for name in links if name not in hidden])
-    return Page(SEP.join(parts)[:MAX_CHARS], links, clicks)
+    parts = tuple(parts)
+    return Page(SEP.join([text for _, text, _ in parts])[:MAX_CHARS], links, clicks, parts)
+
+
+def _button(name: str) -> Part:
+    return "button", name, name.lower()
+
+
+_BACK, _PREVIOUS, _NEXT = _button("Back to Search"), _button("< Prev"), _button("Next >")
+_BELOW_AN_ITEM = tuple(_button(name) for name in ("Description", "Features", "Reviews", "Buy Now"))
 
 
 def results_page(catalogue: Catalogue, rows: tuple[int, ...], number: int, page_size: int) -> Page:
     """Page `number` (from 1) of the results `rows`."""
     shown = rows[(number - 1) * page_size : number * page_size]
-    parts = ["Back to Search", f"Page {number} (Total results: {len(rows)})"]
+    parts: list[Part] = [_BACK, ("text", f"Page {number} (Total results: {len(rows)})", "")]
     links: dict[str, Link] = {"back to search": ("search", 0)}
     if number > 1:
-        parts.append("< Prev")
+        parts.append(_PREVIOUS)
         links["< prev"] = ("results", number - 1)
     if number * page_size < len(rows):
-        parts.append("Next >")
+        parts.append(_NEXT)
         links["next >"] = ("results", number + 1)
     for row in shown:
         card = catalogue.card(row)
-        parts.append(card)
-        links[card.partition(" ")[0].lower()] = ("item", row)
-    return _page(parts, links)
+        name = card.partition(" ")[0].lower()
+        parts.append(("card", card, name))
+        links[name] = ("item", row)
+    return page_of(parts, links)
 
 
 @lru_cache(maxsize=4)
 def item_page(catalogue: Catalogue, row: int) -> Page:
     """The page of a product; its `< Prev` leads to results page 0, which stands for the last one seen."""
     product = catalogue.product(row)
-    parts = ["Back to Search", "< Prev"]
     links: dict[str, Link] = {"back to search": ("search", 0), "< prev": ("results", 0)}
     links |= {name: (name, row) for name in ("description", "features", "reviews")} | {
         "buy now": ("buy", row)
     }
     groups: dict[str, tuple[str, ...]] = {}
     for name, values in product.options:
-        parts += [name, *values]
         for value in dict.fromkeys(values):
             groups[value] = (*groups.get(value, ()), name)
             links[f"{name}: {value}"] = ("option", (name, value))
@@ -71,8 +87,14 @@ def item_page(catalogue: Catalogue, row: int) -> Page:
         hidden |= {f"{names[0]}: {value}"} if unique else {value} - set(links)
         links.setdefault(value, ("option", (*names, value)))
     links["buy now"] = links.pop("buy now")
-    parts += [product.title, f"Price: {product.price_tag}", f"Rating: {product.rating}"]
-    return _page([*parts, "Description", "Features", "Reviews", "Buy Now"], links, hidden)
+    parts: list[Part] = [_BACK, _PREVIOUS]
+    for name, values in product.options:
+        parts.append(("group", name, ""))
+        full = ((value, f"{name}: {value}") for value in values)
+        parts += [("option", value, value if long in hidden else long) for value, long in full]
+    parts += [("title", product.title, ""), ("text", f"Price: {product.price_tag}", "")]
+    parts += [("text", f"Rating: {product.rating}", ""), *_BELOW_AN_ITEM]
+    return page_of(parts, links, hidden)
 
 
 @lru_cache(maxsize=4)
@@ -81,4 +103,4 @@ def sub_page(catalogue: Catalogue, row: int, name: str) -> Page:
     product = catalogue.product(row)
     lines = {"description": (product.description,), "features": product.bullets, "reviews": product.reviews}
     links: dict[str, Link] = {"back to search": ("search", 0), "< prev": ("item", row)}
-    return _page(["Back to Search", "< Prev", *lines[name]], links)
+    return page_of([_BACK, _PREVIOUS, *[("text", line, "") for line in lines[name]]], links)
