@@ -1,0 +1,208 @@
+"""The driver's side of the keeper: in, sandboxes to open and calls to make; out, descriptors and reports.
+
+A process has one keeper, shared by its open sandboxes: the first starts it, the last one closed ends it. When the
+driver is killed, the keeper notices, kills what runs and ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from sandboxes.base import SandboxError, SandboxUnavailable
+
+ANSWER_TIMEOUT_S = 20.0
+"""The keeper answers in milliseconds; at this it is taken for broken."""
+
+_lock = threading.Lock()
+_shared: dict[int, Keeper] = {}
+"""Pid of the driver -> its keeper: a forked copy of the driver gets one of its own."""
+
+
+def find_interpreter() -> str:
+    """The Python that runs inside: the one that this environment was made from."""
+    name = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    interpreter = Path(sys.base_prefix, "bin", name)
+    if not interpreter.exists():
+        raise SandboxUnavailable(
+            f"no {name} in {interpreter.parent}; use a Python that is installed as usual"
+        )
+    return str(interpreter)
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is known of a call."""
+
+    connection: socket.socket
+    """Where its lines come from."""
+    call: int
+    """Its number, to kill it by."""
+
+    def receive(self) -> dict[str, Any]:
+        """What has come by now, all lines together; {"gone": True} when no more comes."""
+        try:
+            text = self.connection.recv(65536, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return {}
+        except ConnectionResetError:
+            text = b""
+        if not text:
+            return {"gone": True}
+        message: dict[str, Any] = {}
+        for line in text.splitlines():
+            message |= json.loads(line)
+        return message
+
+
+class Keeper:
+    """One running keeper."""
+
+    def __init__(self, setup: Mapping[str, Any]) -> None:
+        self._calls = count()
+        self._sandboxes = count()
+        self.num_users = 0
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        program = Path(__file__).with_name("keeper_program.py")
+        with theirs:
+            self._process = subprocess.Popen(
+                [find_interpreter(), "-I", str(program), str(os.getpid()), str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+                env={"PATH": os.defpath, "LANG": "C.UTF-8"},
+                cwd="/",
+                umask=0o022,
+                start_new_session=True,
+            )
+        self._control = ours
+        ours.settimeout(ANSWER_TIMEOUT_S)
+        try:
+            self._ask("setup", 0, setup)
+        except SandboxError as error:
+            self.stop()
+            raise SandboxUnavailable(
+                f"a sandbox cannot be set up on this machine ({error}); run as root outside of a container, or in "
+                "one with CAP_SYS_ADMIN (docker run --privileged), or allow user namespaces"
+            ) from error
+
+    def open(self, details: Mapping[str, Any]) -> tuple[int, int]:
+        """Mount a new sandbox's files; its number, and a descriptor of its work folder, the caller's to close."""
+        number = next(self._sandboxes)
+        folders = self._ask("open", number, details)
+        return number, folders[0]
+
+    def close(self, sandbox: int) -> None:
+        """Kill a sandbox's calls and drop its files."""
+        self._ask("close", sandbox, {})
+
+    def spawn(self, sandbox: int, details: Mapping[str, Any], descriptors: Sequence[int]) -> Report:
+        """Start a call on its standard streams (and the descriptor of a snippet's code, a fourth)."""
+        call = next(self._calls)
+        ours, theirs = socket.socketpair()
+        head = {"op": "spawn", "call": call, "sandbox": sandbox, "is_snippet": len(descriptors) > 3}
+        with theirs:
+            self._send(head, details, [theirs.fileno(), *descriptors])
+        return Report(ours, call)
+
+    def kill(self, call: int) -> None:
+        """Kill a call's processes; its report tells when they are gone."""
+        self._send({"op": "kill", "call": call}, {}, [])
+
+    def stop(self) -> None:
+        """End the keeper and wait for it."""
+        self._control.close()
+        try:
+            self._process.wait(ANSWER_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _ask(self, op: str, sandbox: int, details: Mapping[str, Any]) -> list[int]:
+        """Send a request and wait for its answer; the descriptors that came with it."""
+        ours, theirs = socket.socketpair()
+        with ours:
+            with theirs:
+                self._send({"op": op, "sandbox": sandbox}, details, [theirs.fileno()])
+            ours.settimeout(ANSWER_TIMEOUT_S)
+            try:
+                text, descriptors, _, _ = socket.recv_fds(ours, 65536, 1, socket.MSG_CMSG_CLOEXEC)
+            except (TimeoutError, ConnectionResetError):
+                text, descriptors = b"", []
+        if not text:
+            raise SandboxError(
+                f"the keeper of the sandboxes did not answer a request to {op}; it is gone or hangs"
+            )
+        if problem := json.loads(text).get("error"):
+            raise SandboxError(problem)
+        return descriptors
+
+    def _send(self, head: Mapping[str, Any], details: Mapping[str, Any], descriptors: Sequence[int]) -> None:
+        file = memory_file(json.dumps(details).encode())
+        try:
+            socket.send_fds(self._control, [json.dumps(head).encode()], [file, *descriptors])
+        except OSError as error:
+            raise SandboxError(
+                f"the keeper of the sandboxes is gone ({error}); open a new sandbox"
+            ) from error
+        finally:
+            os.close(file)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
+
+
+def memory_file(data: bytes) -> int:
+    """A descriptor, the caller's to close, to read `data` from."""
+    descriptor = os.memfd_create("molt", os.MFD_CLOEXEC)
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def acquire_keeper(setup: Mapping[str, Any]) -> Keeper:
+    """This process's keeper, started when there is none; `release_keeper` it afterwards."""
+    with _lock:
+        keeper = _shared.get(os.getpid())
+        if keeper is None or not keeper.alive:
+            _shared.clear()
+            keeper = _shared[os.getpid()] = Keeper(setup)
+        keeper.num_users += 1
+        return keeper
+
+
+def release_keeper(keeper: Keeper) -> None:
+    """The last user's release ends it."""
+    with _lock:
+        keeper.num_users -= 1
+        if keeper.num_users == 0:
+            if _shared.get(os.getpid()) is keeper:
+                del _shared[os.getpid()]
+            keeper.stop()
+
+
+def wait_for_exit(report: Report, timeout_s: float) -> None:
+    """Until the call has ended; SandboxError at the time-out."""
+    deadline_s = time.monotonic() + timeout_s
+    report.connection.settimeout(timeout_s)
+    while True:
+        message = report.receive()
+        if "exit_code" in message or "gone" in message:
+            return
+        if time.monotonic() > deadline_s:
+            raise SandboxError(f"a killed call has not ended within {timeout_s} s")
+        time.sleep(0.001)
