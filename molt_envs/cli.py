@@ -28,8 +28,8 @@ app = typer.Typer(
     help=(
         "Environments for language-model agents.\n\n"
         "`list` shows what there is, `info ID` what one environment expects and gives, `play ID` lets you "
-        "act in it by hand, `check ID` runs the conformance checks. ID is an id such as molt/WebShop-v0; "
-        "molt/ may be left out."
+        "act in it by hand, `check ID` attacks one and says what to mend. ID is an id such as "
+        "molt/WebShop-v0; molt/ may be left out."
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -93,15 +93,24 @@ def play(
 
 
 @app.command()
-def check(env_id: EnvId) -> None:
-    """Run the conformance checks on an environment; exit status 1 if one fails."""
-    from molt_envs.checks import check_env
+def check(
+    env_ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="environments' ids")] = None,
+    every: Annotated[bool, typer.Option("--all", help="check every registered environment")] = False,
+    full: Annotated[bool, typer.Option("--full/--quick", help="minutes for each, or seconds")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check environments: contract, determinism, endings, leaks, attacks. Exit status 1 if a check fails."""
+    from molt_envs.checks import command
 
-    findings = check_env(_resolve(env_id).env_id)
-    for finding in findings:
-        typer.echo(str(finding))
-    if not all(finding.ok for finding in findings):
-        raise typer.Exit(1)
+    if bool(env_ids) == every:
+        _fail("check takes environments' ids, or --all; `molt-envs list` names them")
+    chosen = [_resolve(env_id).env_id for env_id in env_ids or [entry.env_id for entry in entries()]]
+    found = command.check_all(chosen, "full" if full else "quick", quiet=as_json)
+    if as_json:
+        typer.echo(command.as_json(found))
+    else:
+        command.show(found, Console())
+    raise typer.Exit(command.exit_status(found))
 
 
 def _play(console: Console, env: gymnasium.Env[str, str], observation: str, facts: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from gymnasium.utils.env_checker import check_env as gymnasium_check_env
 
 from molt_envs.checks.findings import CheckFailed, require
-from molt_envs.checks.subject import Check, Subject, first_difference, oracle_of, play
+from molt_envs.checks.subject import Check, Subject, baseline, first_difference, oracle_of, play
 from molt_envs.errors import TaskError
 
 INFO_KEYS = {"task_id": str, "split": str, "turn": int, "score": float, "success": bool}
@@ -33,7 +33,7 @@ def _check_gymnasium(subject: Subject) -> None:
 def _check_same_episode(subject: Subject) -> None:
     first, second = subject.make(), subject.make()
     for seed in range(NUM_EPISODES):
-        for policy in (oracle_of(seed), lambda env: env.baselines(seed)["random"]):  # noqa: B023
+        for policy in (oracle_of(seed), baseline("random", seed)):
             one = play(first, policy, seed=seed)
             for what, other in (("in two environments", second), ("in an environment that was used", first)):
                 found = first_difference(one, play(other, policy, seed=seed))

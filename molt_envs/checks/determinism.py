@@ -17,14 +17,16 @@ import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 import gymnasium
 
 from molt_envs.checks.attacks import ATTACKS
 from molt_envs.checks.findings import NotShown, require
-from molt_envs.checks.subject import Check, Factory, Play, Subject, oracle_of, play, script
+from molt_envs.checks.subject import Check, Factory, Play, Subject, baseline, oracle_of, play, script
 
 NUM_SEEDS = 3
 NUM_THREADS = 4
@@ -38,7 +40,7 @@ def digests(make: Factory) -> Digests:
     env = make()
     found: Digests = {}
     for seed in range(NUM_SEEDS):
-        policies = {"oracle": oracle_of(seed), "random": lambda env: env.baselines(seed)["random"]}  # noqa: B023
+        policies = {"oracle": oracle_of(seed), "random": baseline("random", seed)}
         for name, policy in policies.items():
             found[f"{name}, seed {seed}"] = _digest(play(env, policy, seed=seed))
     for number, attack in enumerate(ATTACKS):
@@ -51,9 +53,7 @@ def answer() -> None:
     """The other process: what to make from standard input, digests and new files to standard output."""
     asked = json.load(sys.stdin)
     module, _, path = asked["entry_point"].partition(":")
-    made: Any = importlib.import_module(module)
-    for name in path.split("."):
-        made = vars(made)[name]
+    made = cast(Factory, attrgetter(path)(importlib.import_module(module)))
     with contextlib.redirect_stdout(sys.stderr):  # what the environment prints is no answer
         found = digests(partial(made, **asked["kwargs"]))
     json.dump(found, sys.stdout)
@@ -125,17 +125,13 @@ def _elsewhere(subject: Subject) -> Mapping[str, tuple[Digests, list[str]]]:
 
 def _recipe(subject: Subject) -> dict[str, Any]:
     """How another process makes the environment."""
-    origin, kwargs = subject.origin, dict[str, Any]()
-    if isinstance(origin, str):
-        spec = gymnasium.spec(origin)
-        target, kwargs = spec.entry_point, spec.kwargs
-        if isinstance(target, str):
-            return {"entry_point": target, "kwargs": kwargs}
-    else:
-        target = origin
-    if not isinstance(target, type | type(_recipe)) or "<" in target.__qualname__:
+    spec = gymnasium.spec(subject.origin) if isinstance(subject.origin, str) else None
+    target: object = subject.origin if spec is None else spec.entry_point
+    if isinstance(target, type | FunctionType) and "<" not in target.__qualname__:
+        target = f"{target.__module__}:{target.__qualname__}"
+    if not isinstance(target, str) or target.startswith("__main__"):
         raise NotShown("another process cannot make it: give an id, or a class of an importable module")
-    return {"entry_point": f"{target.__module__}:{target.__qualname__}", "kwargs": kwargs}
+    return {"entry_point": target, "kwargs": {} if spec is None else spec.kwargs}
 
 
 CHECKS = (

@@ -6,7 +6,7 @@ In: a `Subject`. Out: `CheckFailed` where a rule does not hold.
 from __future__ import annotations
 
 from molt_envs.checks.findings import CheckFailed, NotShown, require
-from molt_envs.checks.subject import Check, PolicyMaker, Subject, oracle_of, play, script
+from molt_envs.checks.subject import Check, PolicyMaker, Subject, baseline, oracle_of, play, script
 from molt_envs.env import AgentEnv
 from molt_envs.errors import EpisodeDone
 
@@ -39,7 +39,7 @@ def _idle(subject: Subject) -> tuple[PolicyMaker, ...]:
     return (
         script(""),
         script(subject.card.grammar.example),
-        lambda env: env.baselines()["random"],
+        baseline("random"),
     )
 
 

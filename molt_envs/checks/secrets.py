@@ -10,8 +10,8 @@ import enum
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, cast
 
 import numpy as np
 
@@ -23,6 +23,8 @@ CONTRACT_KEYS = frozenset({"task_id", "split", "turn", "score", "success", "admi
 ANSWER_KEYS = frozenset(
     {"answer", "answers", "solution", "ground_truth", "gold", "expected", "expected_answer"}
 )
+MOST_DEPTH = 8
+PLAIN: tuple[type, ...] = (str, bytes, bool, int, float, complex, enum.Enum, np.generic, np.ndarray)
 NUM_SURE_CHARS = 4
 """A shorter piece of an action occurs by chance inside of other texts: then only equal values count."""
 NUM_COPIED_CHARS = 24
@@ -92,9 +94,7 @@ def _check_plain_info(subject: Subject) -> None:
     for one in _plays(subject):
         for turn, info in enumerate(one.infos):
             for path, value in _leaves(info):
-                fine = value is None or isinstance(
-                    value, str | bytes | bool | int | float | complex | enum.Enum | np.generic | np.ndarray
-                )
+                fine = value is None or isinstance(value, PLAIN)
                 kind = type(value).__name__
                 require(fine, f"{one.task_id}, turn {turn}: info{path} is an object, of type {kind}")
 
@@ -124,29 +124,30 @@ def _spoil_all(env: AgentEnv, expected: Play, task: Task) -> None:
 
 def _spoil(value: Any, depth: int = 0) -> None:
     """Overwrite whatever can be written to."""
-    items: list[Any] = []
+    items: Iterable[Any] = ()
     if isinstance(value, dict):
-        items = list(value.values())
+        items = cast(dict[Any, Any], value).values()
     elif isinstance(value, list | tuple | set | frozenset):
-        items = list(value)
-    if depth < 8:
-        for item in items:
+        items = cast(Iterable[Any], value)
+    if depth < MOST_DEPTH:
+        for item in [*items]:
             _spoil(item, depth + 1)
     if isinstance(value, dict | list | set):
         value.clear()
     elif isinstance(value, np.ndarray) and value.flags.writeable:
-        value[...] = np.zeros((), value.dtype)
+        cast(Any, value)[...] = 0
 
 
 def _leaves(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[str, object]]:
     """Everything that can be reached in a value, with its path; attributes of objects too."""
-    if depth > 8:
+    if depth > MOST_DEPTH:
         return
-    pairs: list[tuple[str, Any]] = []
+    pairs: list[tuple[str, object]] = []
     if isinstance(value, Mapping):
-        pairs = [(f"[{key!r}]", item) for key, item in value.items() if depth or key not in CONTRACT_KEYS]
+        items = cast(Mapping[object, object], value).items()
+        pairs = [(f"[{key!r}]", item) for key, item in items if depth or key not in CONTRACT_KEYS]
     elif isinstance(value, Sequence | Set) and not isinstance(value, str | bytes):
-        pairs = [("[…]", item) for item in value]
+        pairs = [("[…]", item) for item in cast(Iterable[object], value)]
     else:
         yield path, value
         if not isinstance(value, type | enum.Enum) and "__dict__" in dir(value):
@@ -157,10 +158,12 @@ def _leaves(value: object, path: str = "", depth: int = 0) -> Iterator[tuple[str
 
 def _pieces(action: str) -> set[str]:
     """An action, its arguments and its words, in lower case."""
-    found = {action, *action.split(), *(part for match in _PIECES.findall(action) for part in match)}
+    found: set[str] = {action, *action.split()}
+    for match in _PIECES.finditer(action):
+        found.update(match.groups(""))
     with contextlib.suppress(ValueError, RecursionError):  # no JSON
         found |= {str(value) for _, value in _leaves(json.loads(action), depth=1)}
-    return {piece.casefold().strip() for piece in found} - {""}
+    return {piece.casefold().strip() for piece in found if piece.strip()}
 
 
 def _decisive(one: Play, usual: set[str]) -> set[str]:

@@ -6,10 +6,10 @@ and `Play`s.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import gymnasium
 import numpy as np
@@ -113,8 +113,7 @@ class Subject:
         env.reset(seed=0)
         tasks = self.tasks(100 if self.full else 16)
         plays = {
-            name: [play(env, lambda env, n=name, s=task.index: env.baselines(s)[n], task) for task in tasks]
-            for name in env.baselines()
+            name: [play(env, baseline(name, task.index), task) for task in tasks] for name in env.baselines()
         }
         env.close()
         return plays
@@ -145,6 +144,11 @@ def base_of(env: gymnasium.Env[Any, Any]) -> AgentEnv:
 def oracle_of(seed: int = 0) -> PolicyMaker:
     """Makes the running task's oracle; where there is none, the random baseline."""
     return lambda env: env.oracle(seed) or env.baselines(seed)["random"]
+
+
+def baseline(name: str, seed: int = 0) -> PolicyMaker:
+    """Makes the running task's baseline of that name."""
+    return lambda env: env.baselines(seed)[name]
 
 
 def script(*actions: str) -> PolicyMaker:
@@ -188,11 +192,12 @@ def play(
 def plain(value: object) -> object:
     """The value with mappings as sorted pairs, so that two of them compare and print alike."""
     if isinstance(value, Mapping):
-        items: list[tuple[object, object]] = [(key, plain(item)) for key, item in value.items()]  # pyright: ignore
+        pairs = cast(Mapping[object, object], value).items()
+        items = [(key, plain(item)) for key, item in pairs]
         return tuple(sorted(items, key=lambda item: str(item[0])))
     if isinstance(value, list | tuple):
-        return tuple(plain(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value  # pyright: ignore
+        return tuple(plain(item) for item in cast(Sequence[object], value))
+    return cast(Any, value).tolist() if isinstance(value, np.ndarray | np.generic) else value
 
 
 def first_difference(one: Play, two: Play) -> str | None:
