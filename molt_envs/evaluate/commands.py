@@ -194,7 +194,7 @@ def _play(
         TextColumn("{task.fields[note]}"),
     )
     with Progress(*columns, console=console) as progress:
-        bar = progress.add_task(settings.policy, total=len(jobs), completed=len(jobs) - len(left), note="")
+        bar = progress.add_task(settings.policy[-30:], total=len(jobs), completed=len(jobs) - len(left), note="")
 
         def ended(record: EpisodeRecord) -> None:
             nonlocal num_solved, num_unresolved

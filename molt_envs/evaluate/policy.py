@@ -156,15 +156,16 @@ class Shared(PolicySource):
 
 
 def from_python(name: str) -> PolicySource:
-    """The source that `module:name` means.
+    """The source that `module:name` or `module:name:argument` means.
 
-    `name` is a subclass or an instance of `PolicySource`, a class or function that gives one policy per
-    episode, or an object with `act`.
+    `name` is a subclass of `PolicySource`, made once, with the argument if one is given; an instance of one;
+    a class or function that gives one policy per episode; or an object with `act`.
 
     Raises:
         ValueError: there is no such name, or it is nothing of the kind.
     """
-    module_name, _, path = name.partition(":")
+    module_name, _, rest = name.partition(":")
+    path, *arguments = rest.split(":", 1)
     if not module_name or not path.isidentifier():
         raise ValueError(f"policy 'python:{name}' is not of the form python:module:name")
     try:
@@ -174,7 +175,9 @@ def from_python(name: str) -> PolicySource:
     except KeyError:
         raise ValueError(f"policy 'python:{name}': {module_name} has no {path!r}") from None
     if isinstance(target, type) and issubclass(cast("type[object]", target), PolicySource):
-        return cast("Callable[[], PolicySource]", target)()
+        return cast("Callable[..., PolicySource]", target)(*arguments)
+    if arguments:
+        raise ValueError(f"policy 'python:{name}': only a subclass of PolicySource takes an argument")
     if isinstance(target, PolicySource):
         return target
     if isinstance(target, Callable):
