@@ -1,4 +1,4 @@
-"""Runs inside the sandbox, in front of every snippet: a verdict printed as one token, and raw system calls."""
+"""Runs inside, in front of every snippet: a verdict printed as one token, and raw system calls."""
 
 from __future__ import annotations
 

@@ -1,0 +1,67 @@
+"""A Docker Engine for one run: in, an empty folder (root needed); out, the address of its socket.
+
+For machines without a running engine, as in CI: no network, no firewall rules, all files in the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sandboxes.base import SandboxError, SandboxUnavailable
+
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
+OFF = ("iptables", "ip6tables", "ip-forward", "ip-masq", "userland-proxy")
+
+
+@contextmanager
+def running_engine(folder: Path) -> Generator[str]:
+    """Start `dockerd` with all its files in `folder`, give its address, stop it; else SandboxUnavailable."""
+    program = shutil.which("dockerd")
+    if program is None or os.geteuid() != 0:
+        raise SandboxUnavailable(
+            f"no engine can be started as uid {os.geteuid()} with dockerd {program or 'not installed'}; "
+            "as root: `apt-get install --no-install-recommends docker.io`"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    socket = folder / "docker.sock"
+    argv = [program, f"--host=unix://{socket}", "--storage-driver=overlay2", "--bridge=none"]
+    argv += [
+        f"--data-root={folder / 'data'}",
+        f"--exec-root={folder / 'exec'}",
+        f"--pidfile={folder / 'pid'}",
+    ]
+    argv += [f"--{name}=false" for name in OFF]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        _wait_for(socket, process, folder / "log")
+        yield f"unix://{socket}"
+    finally:
+        _stop(process)
+
+
+def _wait_for(socket: Path, process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + START_TIMEOUT_S
+    while not socket.exists():
+        if process.poll() is not None or time.monotonic() > end:
+            tail = log.read_text(errors="replace")[-800:]
+            raise SandboxError(f"dockerd was not ready within {START_TIMEOUT_S:g} s; its log ends:\n{tail}")
+        time.sleep(0.05)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait(STOP_TIMEOUT_S)
