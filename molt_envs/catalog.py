@@ -57,4 +57,9 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "molt_envs.families.games.negotiation:NegotiationEnv",
         "Share out a few things with a partner whose values are hidden, by proposals in text",
     ),
+    EnvEntry(
+        "molt/WordClues-v0",
+        "molt_envs.families.games.word_clues:WordCluesEnv",
+        "Give one-word clues, or guess which words of a board a clue means, together with a partner",
+    ),
 )

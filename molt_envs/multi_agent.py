@@ -6,7 +6,6 @@ In: the rules (`TextGame`) and who sits where. Out: `GameEnv` (an AEC environmen
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -97,9 +96,9 @@ class TextGame(ABC):
     def script(self, seat: int, seed: int) -> Policy:
         """The opponent that ships, for `seat`, knowing what that seat may know."""
 
-    def system_prompt(self, seat: int) -> str:
-        """What the policy at `seat` is told before the first observation."""
-        return self.card.system_prompt
+    def seat_card(self, seat: int) -> EnvCard:
+        """The card of the view from `seat`, with its own system prompt and grammar where they differ."""
+        return self.card
 
     def random_policy(self, seat: int, seed: int) -> Policy:
         """A policy that plays legal moves by chance."""
@@ -242,7 +241,7 @@ class SeatEnv(AgentEnv):
             raise ValueError(f"seat is {seat!r}; this game has seats 0 to {len(game.seats) - 1}")
         if isinstance(opponent, str) and opponent not in ("random", "script"):
             raise ValueError(f"opponent is {opponent!r}; choose 'random', 'script', a policy or a function")
-        super().__init__(dataclasses.replace(game.card, system_prompt=game.system_prompt(seat)), render_mode)
+        super().__init__(game.seat_card(seat), render_mode)
         self.game = game
         self.seat = seat
         self._opponent = opponent

@@ -20,8 +20,8 @@ SYSTEM_PROMPT = (
     "You share out some things with a partner. Each of you knows only what the things are worth to itself. "
     "Each turn, write one of: propose N thing, N thing (what you want to keep; the partner gets the rest), "
     "accept (the partner's offer), reject (it), say WORDS. A deal counts for you only if it reaches your "
-    "limit; without a deal both get nothing. You are scored by the worth of your part, compared with the best "
-    "part that leaves the partner at its limit."
+    "limit; without a deal both get nothing. You are scored by the worth of your part, compared with the "
+    "best part that leaves the partner at its limit."
 )
 GRAMMAR = ActionGrammar(
     "propose N thing, N thing; accept; reject; say WORDS",
