@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from molt_envs.checks import adversary, contract, determinism, endings, leaks, secrets, skill, vectors
-from molt_envs.checks.findings import Findings
+from molt_envs.checks.findings import Finding, Findings
 from molt_envs.checks.subject import Check, Factory, Level, Subject
 
 CHECKS: tuple[Check, ...] = (
@@ -47,5 +47,12 @@ def check_env(
     for check in (check for check in CHECKS if not groups or check.group in groups):
         if progress is not None:
             progress(check)
-        findings.run(check.name, lambda check=check: check.run(subject), check.mend, check.group)
+        findings.append(run_check(check, subject))
     return findings
+
+
+def run_check(check: Check, subject: Subject) -> Finding:
+    """The finding of one check."""
+    findings = Findings()
+    findings.run(check.name, lambda: check.run(subject), check.mend, check.group)
+    return findings[0]

@@ -160,7 +160,7 @@ def _pieces(action: str) -> set[str]:
     """An action, its arguments and its words, in lower case."""
     found: set[str] = {action, *action.split()}
     for match in _PIECES.finditer(action):
-        found.update(match.groups(""))
+        found.update(str(part or "") for part in match.groups())
     with contextlib.suppress(ValueError, RecursionError):  # no JSON
         found |= {str(value) for _, value in _leaves(json.loads(action), depth=1)}
     return {piece.casefold().strip() for piece in found if piece.strip()}
@@ -169,7 +169,7 @@ def _pieces(action: str) -> set[str]:
 def _decisive(one: Play, usual: set[str]) -> set[str]:
     """The pieces of the last action that is not the same in most tasks."""
     found = (_pieces(action) - usual for action in reversed(one.actions))
-    return next((pieces for pieces in found if pieces), set())
+    return next((pieces for pieces in found if pieces), set[str]())
 
 
 def _oracle_plays(subject: Subject) -> tuple[list[Play], set[str]]:
@@ -177,9 +177,9 @@ def _oracle_plays(subject: Subject) -> tuple[list[Play], set[str]]:
     plays = subject.oracle_plays
     if not plays:
         raise NotShown("without an oracle the answer is not known here")
-    counts = Counter(
-        piece for one in plays for piece in set[str]().union(*(_pieces(action) for action in one.actions))
-    )
+    counts = Counter[str]()
+    for one in plays:
+        counts.update({piece for action in one.actions for piece in _pieces(action)})
     return plays, {piece for piece, count in counts.items() if count > USUAL_SHARE * len(plays)}
 
 

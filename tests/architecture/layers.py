@@ -48,7 +48,7 @@ HUB_LAYERS: tuple[tuple[str, ...], ...] = (
     ("checks", "families"),
     ("evaluate", "episodes"),
     ("serve", "adapters", "scaffold"),
-    ("cli", "__main__"),
+    ("cli", "__main__", "pytest_plugin"),
 )
 """Modules of `molt_envs`, lowest first; one imports only from the rows above its own, or itself.
 `__init__` stands for `import molt_envs`, the public names."""
