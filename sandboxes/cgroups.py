@@ -1,6 +1,6 @@
 """Control groups, version 1 and 2: in, `Limits`; out, a group that bounds and kills all of one sandbox.
 
-A group's name is its driver's pid namespace, pid and start time, so that the groups of a dead driver are found
+A group's name is its driver's pid namespace, pid and start time, so that groups of a dead driver are found
 and removed at the next start. Version 2 is tested on a fake tree where no host has its controllers.
 """
 

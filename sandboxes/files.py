@@ -1,7 +1,7 @@
 """Files of a work folder, reached from outside: in, a descriptor of the folder and a path; out, bytes.
 
-What is in the folder was arranged by untrusted code. Each part of a path is opened by itself below the last one,
-without following links, and only a regular file is read or written, so that no arrangement leads out or blocks.
+What is in the folder was arranged by untrusted code. Each part of a path is opened by itself below the last
+one, without following links, and only a regular file is read or written: nothing leads out or blocks.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def read_below(folder: int, path: str, max_bytes: int) -> bytes:
 
 
 def write_below(folder: int, path: str, data: bytes, mode: int, owner: int) -> None:
-    """Write a regular file and its folders as `owner`; SandboxFileError when the folder's quota is used up."""
+    """Write a regular file and its folders as `owner`; SandboxFileError when its quota is used up."""
     with _refusing(path), _open_below(folder, path, os.O_WRONLY | os.O_CREAT, owner) as descriptor:
         os.ftruncate(descriptor, 0)
         view = memoryview(data)

@@ -1,7 +1,7 @@
 """The driver's side of the keeper: in, sandboxes to open and calls to make; out, descriptors and reports.
 
-A process has one keeper, shared by its open sandboxes: the first starts it, the last one closed ends it. When the
-driver is killed, the keeper notices, kills what runs and ends.
+A process has one keeper, shared by its open sandboxes: the first starts it, the last one closed ends it. When
+the driver is killed, the keeper notices, kills what runs and ends.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -92,12 +91,12 @@ class Keeper:
         except SandboxError as error:
             self.stop()
             raise SandboxUnavailable(
-                f"a sandbox cannot be set up on this machine ({error}); run as root outside of a container, or in "
-                "one with CAP_SYS_ADMIN (docker run --privileged), or allow user namespaces"
+                f"a sandbox cannot be set up on this machine ({error}); run as root outside of a container, "
+                "or in one with CAP_SYS_ADMIN (docker run --privileged), or allow user namespaces"
             ) from error
 
     def open(self, details: Mapping[str, Any]) -> tuple[int, int]:
-        """Mount a new sandbox's files; its number, and a descriptor of its work folder, the caller's to close."""
+        """Mount a new sandbox's files; its number, and a descriptor of its work folder, to be closed."""
         number = next(self._sandboxes)
         folders = self._ask("open", number, details)
         return number, folders[0]
@@ -193,16 +192,3 @@ def release_keeper(keeper: Keeper) -> None:
             if _shared.get(os.getpid()) is keeper:
                 del _shared[os.getpid()]
             keeper.stop()
-
-
-def wait_for_exit(report: Report, timeout_s: float) -> None:
-    """Until the call has ended; SandboxError at the time-out."""
-    deadline_s = time.monotonic() + timeout_s
-    report.connection.settimeout(timeout_s)
-    while True:
-        message = report.receive()
-        if "exit_code" in message or "gone" in message:
-            return
-        if time.monotonic() > deadline_s:
-            raise SandboxError(f"a killed call has not ended within {timeout_s} s")
-        time.sleep(0.001)

@@ -1,9 +1,10 @@
 """The keeper: the process that owns the mounts and the processes of a driver's sandboxes, and ends with it.
 
-In: requests on a socket, a JSON head each, with the descriptors that it needs (of a memory file with the details,
-first). Out: children in fresh namespaces, and one JSON line on a call's report when it ends. It runs alone
-(`python -I keeper_program.py`), has one thread and no secrets, so that it can fork at any time: where a call has
-no `argv`, a copy of it runs a snippet. Details are read in the child alone, so that no snippet finds another's.
+In: requests on a socket, a JSON head each, with descriptors: of a memory file with the details, of the
+report, and what else is needed. Out: children in fresh namespaces, and one JSON line on a call's report when
+it ends. It runs alone (`python -I keeper_program.py`), has one thread and no secrets, so that it can fork at
+any time: a call without `argv` is a snippet, and a copy of the keeper runs it. Details are read in the child,
+so that no snippet finds another's.
 """
 
 # Runs outside of the package: only the standard library, and little of it, for each import costs every fork.
@@ -88,7 +89,6 @@ class Keeper:
         else:
             check(libc.unshare(CLONE_NEWNS), "new mount namespace")
         mount("none", "/", flags=MS_REC | MS_PRIVATE)
-        binds = [(source, os.open(source, os.O_PATH)) for source in request["binds"]]
         mount("tmpfs", self.base, "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,nr_inodes=8192,mode=755")
         root = f"{self.base}/root"
         for folder in ("etc", "proc", "dev", "work", "tmp"):
@@ -99,10 +99,9 @@ class Keeper:
             os.makedirs(os.path.dirname(root + path), 0o755, exist_ok=True)
             with open(root + path, "wb") as file:
                 file.write(bytes.fromhex(text))
-        for source, descriptor in binds:
+        for source in request["binds"]:
             os.makedirs(root + source, 0o755, exist_ok=True)
-            bind(f"/proc/self/fd/{descriptor}", root + source, read_only=True)
-            os.close(descriptor)
+            bind(source, root + source, read_only=True)
         self._make_devices(root)
         bind(root, root, read_only=True)
 
@@ -263,10 +262,11 @@ def become_call(keeper: Keeper, sandbox: int, descriptors: list[int]) -> NoRetur
         for number, descriptor in enumerate(keep):
             os.dup2(descriptor, number, inheritable=True)
         os.closerange(EXTRA_FD + 1, 1 << 20)
-        for name, value in request["rlimits"]:
-            hard = resource.getrlimit(name)[1]
-            value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-            resource.setrlimit(name, (value, value))
+        for name, soft, hard in request["rlimits"]:
+            highest = resource.getrlimit(name)[1]
+            if highest != resource.RLIM_INFINITY:
+                soft, hard = min(soft, highest), min(hard, highest)
+            resource.setrlimit(name, (soft, hard))
         if request["argv"] is not None:
             os.execve(request["argv"][0], request["argv"], request["env"])
         enter_namespaces(keeper, sandbox, request["uid"])

@@ -1,0 +1,367 @@
+"""The default backend: bubblewrap in a control group. In, a call; out, its result, with nothing of it left.
+
+A call gets fresh pid, mount, network, ipc and uts namespaces, a root of system libraries, the sandbox's own
+work folder, a real unprivileged user, a system-call filter and resource limits. Without root it is weaker (no
+total of memory and processes, the caller's own user id), says so, and is refused for untrusted code.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sandboxes.base import (
+    WORK_FOLDER,
+    Backend,
+    Capabilities,
+    ExecResult,
+    SandboxError,
+    SandboxUnavailable,
+    Support,
+)
+from sandboxes.calls import KeptProcess, Outcome, gather
+from sandboxes.cgroups import ControlGroup, Hierarchy, find_hierarchy, remove_stale_groups
+from sandboxes.files import read_below, write_below
+from sandboxes.keeper import Report, acquire_keeper, find_interpreter, memory_file, release_keeper
+from sandboxes.limits import Limits
+from sandboxes.seccomp import build_filter
+
+FIRST_UID, NUM_UIDS = 61184, 256
+"""User ids that own nothing on the host (of the range that systemd keeps for such), in turn."""
+_uids = count(os.getpid())
+_EXIT_NOT_STARTED = 126
+_EXIT_CPU_TIME = 128 + 24
+"""SIGXCPU."""
+
+
+def probe() -> Support:
+    """What the backend holds here; SandboxUnavailable without Linux, bubblewrap or setpriv."""
+    if sys.platform != "linux":
+        raise SandboxUnavailable(f"the namespace backend needs Linux, this is {sys.platform}; use docker")
+    _find_program("bwrap", "apt-get install bubblewrap")
+    build_filter()
+    is_root = os.getuid() == 0
+    mends: list[str] = []
+    has_groups = False
+    if is_root:
+        _find_program("setpriv", "apt-get install util-linux")
+        try:
+            find_hierarchy()
+            has_groups = True
+        except SandboxUnavailable as error:
+            mends.append(f"Memory and processes of a sandbox need cgroups: {error}.")
+    else:
+        mends.append("Run as root: limits of all processes together and a user id of its own need it.")
+    return Support(
+        Capabilities(
+            isolated_files=True,
+            isolated_network=True,
+            isolated_processes=True,
+            memory_total=has_groups,
+            num_processes=has_groups,
+            disk_quota=True,
+            syscall_filter=True,
+            unprivileged_uid=is_root,
+        ),
+        tuple(mends),
+    )
+
+
+def _find_program(name: str, mend: str) -> str:
+    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:{os.defpath}")
+    if found is None:
+        raise SandboxUnavailable(f"the namespace backend needs {name}, which is not installed; `{mend}`")
+    return found
+
+
+class NamespaceSandbox:
+    """A `Sandbox`; `zygote` overrides how Python runs."""
+
+    def __init__(self, limits: Limits, support: Support) -> None:
+        self.limits = limits
+        self._support = support
+        self._uid = FIRST_UID + next(_uids) % NUM_UIDS if os.getuid() == 0 else os.getuid()
+        self._driver = os.getpid()
+        self._processes: list[KeptProcess] = []
+        self._closed = False
+        self._group = _create_group(limits) if support.capabilities.memory_total else None
+        try:
+            setup = describe_root()
+            self._base = setup["base"]
+            self._keeper = acquire_keeper(setup)
+        except SandboxError:
+            self._remove_group()
+            raise
+        try:
+            self._number, self._folder = self._keeper.open(
+                {
+                    "uid": self._uid,
+                    "disk_bytes": limits.disk_bytes,
+                    "num_files": limits.num_files,
+                    "groups": [str(folder) for folder in self._group.folders] if self._group else [],
+                }
+            )
+        except SandboxError:
+            release_keeper(self._keeper)
+            self._remove_group()
+            raise
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """See `Sandbox`."""
+        return self._support.capabilities
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        timeout_s: float | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> ExecResult:
+        """See `Sandbox`."""
+        _check_argv(argv)
+        stdin_file = memory_file(stdin)
+        try:
+            return self._call(self._details(self._wrap(argv), env), [stdin_file], timeout_s)
+        finally:
+            os.close(stdin_file)
+
+    def run_python(self, code: str, *, timeout_s: float | None = None) -> ExecResult:
+        """See `Sandbox`."""
+        return self.run([find_interpreter(), "-I", "-"], stdin=code.encode(), timeout_s=timeout_s)
+
+    def start(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> KeptProcess:
+        """See `Sandbox`."""
+        _check_argv(argv)
+        stdin, stdin_host = os.pipe2(os.O_CLOEXEC)
+        stdout_host, stdout = os.pipe2(os.O_CLOEXEC)
+        discard = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            report = self._spawn(self._details(self._wrap(argv), env), [stdin, stdout, discard])
+        except SandboxError:
+            os.close(stdin_host)
+            os.close(stdout_host)
+            raise
+        finally:
+            for descriptor in (stdin, stdout, discard):
+                os.close(descriptor)
+        os.set_blocking(stdin_host, False)
+        process = KeptProcess(
+            self._keeper,
+            report,
+            stdin_host,
+            stdout_host,
+            self.limits.wall_s,
+            self.limits.output_bytes,
+            self._processes.remove,
+        )
+        self._processes.append(process)
+        return process
+
+    def read_file(self, path: str, max_bytes: int) -> bytes:
+        """See `Sandbox`."""
+        self._check_open()
+        return read_below(self._folder, path, max_bytes)
+
+    def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
+        """See `Sandbox`."""
+        self._check_open()
+        write_below(self._folder, path, data, mode, self._uid)
+
+    def close(self) -> None:
+        """See `Sandbox`."""
+        if self._closed or os.getpid() != self._driver:
+            return
+        self._closed = True
+        try:
+            for process in list(self._processes):
+                process.kill()
+            if self._group is not None:
+                self._group.kill()
+        finally:
+            os.close(self._folder)
+            try:
+                self._keeper.close(self._number)
+            finally:
+                release_keeper(self._keeper)
+                self._remove_group()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _remove_group(self) -> None:
+        if self._group is not None:
+            self._group.remove()
+
+    def _check_open(self) -> None:
+        if self._closed or os.getpid() != self._driver:
+            raise SandboxError("this sandbox is closed, or belongs to another process; open a new one")
+
+    def _spawn(self, details: Mapping[str, Any], descriptors: Sequence[int]) -> Report:
+        self._check_open()
+        return self._keeper.spawn(self._number, details, descriptors)
+
+    def _call(self, details: Mapping[str, Any], inputs: Sequence[int], timeout_s: float | None) -> ExecResult:
+        """Run a call to its end; `inputs` are its stdin and, for a snippet, the code."""
+        start_s = time.monotonic()
+        num_oom_kills = self._group.count_oom_kills() if self._group else 0
+        out_host, out = os.pipe2(os.O_CLOEXEC)
+        err_host, err = os.pipe2(os.O_CLOEXEC)
+        try:
+            report = self._spawn(details, [inputs[0], out, err, *inputs[1:]])
+        except SandboxError:
+            os.close(out_host)
+            os.close(err_host)
+            raise
+        finally:
+            os.close(out)
+            os.close(err)
+        timeout_s = self.limits.wall_s if timeout_s is None else timeout_s
+        outcome = gather(self._keeper, report, (out_host, err_host), timeout_s, self.limits.output_bytes)
+        out_of_memory = self._group is not None and self._group.count_oom_kills() > num_oom_kills
+        exit_code = None if outcome.timed_out else outcome.exit_code
+        if not outcome.started and not outcome.timed_out:
+            exit_code = self._judge_no_start(outcome, bytes(outcome.outputs[err_host]), out_of_memory)
+        return ExecResult(
+            exit_code=exit_code,
+            stdout=bytes(outcome.outputs[out_host]),
+            stderr=bytes(outcome.outputs[err_host]),
+            timed_out=outcome.timed_out or exit_code == _EXIT_CPU_TIME,
+            out_of_memory=out_of_memory,
+            output_cut=outcome.output_cut,
+            wall_s=time.monotonic() - start_s,
+        )
+
+    def _judge_no_start(self, outcome: Outcome, stderr: bytes, out_of_memory: bool) -> int:
+        """A command that was not reached is our failure, unless the code inside used up its limits."""
+        if out_of_memory or self._processes:
+            return _EXIT_NOT_STARTED
+        tail = stderr[-500:].decode(errors="replace").strip()
+        raise SandboxError(f"a call did not start (exit code {outcome.exit_code}): {outcome.error or tail}")
+
+    def _details(self, argv: Sequence[str] | None, env: Mapping[str, str] | None) -> dict[str, Any]:
+        """What the keeper's child needs to know."""
+        interpreter_folder = str(Path(find_interpreter()).parent)
+        base_env = {
+            "PATH": f"{interpreter_folder}:/usr/local/bin:/usr/bin:/bin",
+            "HOME": WORK_FOLDER,
+            "TMPDIR": "/tmp",
+            "LANG": "C.UTF-8",
+            "USER": "sandbox",
+        }
+        cpu_s, disk_bytes = self.limits.cpu_s, self.limits.disk_bytes
+        rlimits = [
+            (resource.RLIMIT_CPU, cpu_s, cpu_s + 1),
+            (resource.RLIMIT_FSIZE, disk_bytes, disk_bytes),
+            (resource.RLIMIT_NOFILE, 1024, 1024),
+            (resource.RLIMIT_CORE, 0, 0),
+            (resource.RLIMIT_MSGQUEUE, 0, 0),
+        ]
+        if self._group is None:
+            rlimits.append((resource.RLIMIT_AS, self.limits.memory_bytes, self.limits.memory_bytes))
+        return {
+            "argv": argv,
+            "env": {**base_env, **(env or {})},
+            "uid": self._uid,
+            "rlimits": rlimits,
+            "procs_files": [str(file) for file in self._group.procs_files] if self._group else [],
+        }
+
+    def _wrap(self, argv: Sequence[str]) -> list[str]:
+        """The command line of bubblewrap; descriptor 3 is the call's report, 4 the filter."""
+        folder = f"{self._base}/{self._number}"
+        options = ["--die-with-parent", "--new-session", "--seccomp", "4", "--chdir", "/"]
+        options += [
+            "--unshare-pid",
+            "--unshare-net",
+            "--unshare-ipc",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+        ]
+        options += ["--ro-bind", f"{self._base}/root", "/", "--dev", "/dev", "--proc", "/proc"]
+        for source, target in (("work", WORK_FOLDER), ("tmp", "/tmp"), ("shm", "/dev/shm")):
+            options += ["--bind", f"{folder}/{source}", target]
+        change_user: list[str] = []
+        if os.getuid() == 0:
+            # A user namespace would map root back to the host's root: become a real unprivileged user.
+            options += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+            change_user = [_find_program("setpriv", ""), "--reuid", str(self._uid), "--regid", str(self._uid)]
+            change_user += ["--clear-groups", "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL"]
+        else:
+            options += ["--unshare-user"]
+        tell_start = [
+            "/bin/sh",
+            "-c",
+            """cd /work && echo '{"started": true}' >&3 && exec "$@" 3>&- 4>&-""",
+            "sh",
+        ]
+        return [_find_program("bwrap", ""), *options, "--", *change_user, *tell_start, *argv]
+
+
+def describe_root() -> dict[str, Any]:
+    """What the keeper builds the shared root from: system libraries and the interpreter."""
+    prefix = sys.base_prefix
+    binds = ["/usr", *([] if Path(prefix).is_relative_to("/usr") else [prefix])]
+    links: dict[str, str] = {}
+    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
+        if os.path.islink(name):
+            links[name] = os.readlink(name)
+        elif os.path.isdir(name):
+            binds.append(name)
+    if os.path.isdir("/etc/alternatives"):
+        binds.append("/etc/alternatives")
+    users = [("root", 0), *((f"sandbox{n}", FIRST_UID + n) for n in range(NUM_UIDS)), ("nogroup", 65534)]
+    files = {
+        "/etc/passwd": "".join(
+            f"{name}:x:{uid}:{uid}::{WORK_FOLDER}:/bin/sh\n" for name, uid in users
+        ).encode(),
+        "/etc/group": "".join(f"{name}:x:{uid}:\n" for name, uid in users).encode(),
+        "/etc/hosts": b"127.0.0.1 localhost\n::1 localhost\n",
+    }
+    if os.path.exists("/etc/ld.so.cache"):
+        files["/etc/ld.so.cache"] = Path("/etc/ld.so.cache").read_bytes()
+    candidates = ("/mnt", "/media", "/srv", "/opt", "/run")
+    base = next(
+        (path for path in candidates if os.path.isdir(path) and not Path(prefix).is_relative_to(path)), "/mnt"
+    )
+    return {
+        "base": base,
+        "binds": binds,
+        "links": links,
+        "files": {path: data.hex() for path, data in files.items()},
+        "filter": build_filter().hex(),
+        "machine": platform.machine(),
+    }
+
+
+def _create_group(limits: Limits) -> ControlGroup:
+    hierarchy: Hierarchy = find_hierarchy()
+    remove_stale_groups(hierarchy)
+    return ControlGroup.create(hierarchy, limits)
+
+
+def _check_argv(argv: Sequence[str]) -> None:
+    if isinstance(argv, str) or not argv or any("\0" in word for word in argv):
+        raise ValueError(f"argv is {argv!r}; give a list of words, without NUL characters")
+
+
+def _open(limits: Limits) -> NamespaceSandbox:
+    return NamespaceSandbox(limits, probe())
+
+
+BACKEND = Backend("namespace", probe, _open)
