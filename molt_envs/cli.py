@@ -23,6 +23,7 @@ from molt_envs.env import AgentEnv
 from molt_envs.errors import DataError, TaskError, UnknownEnvError
 from molt_envs.evaluate import commands as evaluation
 from molt_envs.registry import entries, resolve
+from molt_envs.scaffold import commands as scaffold
 
 app = typer.Typer(
     help=(
@@ -42,6 +43,7 @@ NUM_SHOWN_ACTIONS = 20
 
 app.command("eval")(evaluation.evaluate)
 app.command("replay")(evaluation.replay)
+app.command("new")(scaffold.new)
 
 
 @app.command("list")
