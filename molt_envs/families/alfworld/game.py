@@ -54,13 +54,12 @@ class Game:
         self.inside = [list(things) for things in world.inside]
         self.opened = set(world.opened)
         self.states: list[set[State]] = [set(thing.states) for thing in world.things]
-        self.places = [set(thing.places) for thing in world.things]
+        self.places = [set(places) for places in world.places]
         self._taken: set[tuple[int, int]] = set()
-        self._move = "put {} in/on {}" if put else "move {} to {}"
+        self._move = move_command(put)
         self._moved = "You put the {} in/on the {}." if put else "You move the {} to the {}."
         self._still: dict[int, dict[str, Command]] = {}
-        self.commands = self._commands()
-        self.won = self._is_won()
+        self._update()
 
     def intro(self) -> str:
         """What the game says before the first command."""
@@ -87,9 +86,22 @@ class Game:
         if verb == "help":
             return HELP
         feedback = self._change(verb, first, second)
-        self.commands = self._commands()
-        self.won = self._is_won()
+        self._update()
         return feedback
+
+    def _update(self) -> None:
+        self.commands = self._commands()
+        self._admissible = tuple(sorted(self.commands))
+        self.won = self._is_won()
+
+    def admissible(self) -> tuple[str, ...]:
+        """The commands that do something now, in alphabetical order."""
+        return self._admissible
+
+    def state_key(self) -> str:
+        """Equal in equal states of one world."""
+        states = ";".join(",".join(sorted(states)) for states in self.states)
+        return f"{self.here}|{self.held}|{self.inside}|{sorted(self.opened)}|{states}|{sorted(self._taken)}"
 
     def _change(self, verb: str, first: int, second: int) -> str:
         world = self.world
@@ -139,6 +151,7 @@ class Game:
         world, held = self.world, self.held
         held_name = "" if held is None else world.things[held].name
         if held is not None:
+            # only what is in the hand can be examined, as in the original
             commands[f"examine {held_name}"] = ("examine", held, -1)
             if world.things[held].kind in KNIVES:
                 self._add_slices(commands, held)
@@ -155,11 +168,10 @@ class Game:
                 commands[f"close {name}"] = ("close", number, -1)
             if held is not None and world.things[held].kind in receptacle.holds:
                 commands[self._move.format(held_name, name)] = ("move", held, number)
-            for thing in self.inside[number]:
-                label = world.things[thing].name
-                commands[f"examine {label}"] = ("examine", thing, -1)
-                if held is None and "pickupable" in world.things[thing].abilities:
-                    commands[f"take {label} from {name}"] = ("take", thing, number)
+            if held is None:
+                for thing in self.inside[number]:
+                    if "pickupable" in world.things[thing].abilities:
+                        commands[f"take {world.things[thing].name} from {name}"] = ("take", thing, number)
         return commands
 
     def _commands_of_place(self) -> dict[str, Command]:
@@ -252,6 +264,11 @@ class Game:
         return self.world.things[thing].kind == goal.thing and (
             goal.state is None or goal.state in self.states[thing]
         )
+
+
+def move_command(put: bool) -> str:
+    """The command that puts a thing into a receptacle, with a field for either name."""
+    return "put {} in/on {}" if put else "move {} to {}"
 
 
 def _list(names: list[str]) -> str:

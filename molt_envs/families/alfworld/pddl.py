@@ -137,34 +137,30 @@ class _Facts:
         starts = [place for _, place in self._pairs("atlocation")]
         if len(starts) != 1:
             raise DataError(f"field :init: {len(starts)} facts atLocation; the agent starts at one location")
+        lying: dict[str, set[int]] = defaultdict(set)
+        for thing, place in self._pairs("objectatlocation"):
+            lying[thing].update({places[place]} if place in places else ())
         return World(
             task_type,
             task,
             goal,
             receptacles,
-            tuple(self._thing(names, thing, thing_kind, number_of, places) for thing in things),
+            tuple(self._thing(names, thing, thing_kind, number_of) for thing in things),
             tuple(tuple(sorted(inside[receptacle])) for receptacle in ids),
+            tuple(frozenset(lying[thing]) for thing in things),
             frozenset(number for number, receptacle in enumerate(ids) if receptacle in opened),
             places.get(starts[0], -1),
             held[0] if held else None,
         )
 
     def _thing(
-        self,
-        names: dict[str, str],
-        thing: str,
-        kinds: dict[str, str],
-        number_of: dict[str, int],
-        places: dict[str, int],
+        self, names: dict[str, str], thing: str, kinds: dict[str, str], number_of: dict[str, int]
     ) -> Thing:
         return Thing(
             names[thing],
             _type(kinds[thing]),
             frozenset(ability for fact, ability in _ABILITIES.items() if thing in self._set(fact)),
             frozenset(state for fact, state in _STATES.items() if thing in self._set(fact)),
-            frozenset(
-                places[at] for one, at in self._pairs("objectatlocation") if one == thing and at in places
-            ),
             tuple(
                 sorted(
                     number_of[inner]

@@ -48,8 +48,6 @@ class Thing:
     """Of `pickupable`, `cleanable`, `heatable`, `coolable`, `toggleable`, `sliceable`, `container`."""
     states: frozenset[State] = frozenset()
     """What it is when the game starts."""
-    places: frozenset[int] = frozenset()
-    """Where it lies when the game starts, whatever hides it."""
     contents: tuple[int, ...] = ()
     """Things in a `container`; nothing can be put there or taken out."""
 
@@ -86,6 +84,8 @@ class World:
     """In the order of listing."""
     inside: tuple[tuple[int, ...], ...]
     """For each receptacle, the things in it, ascending."""
+    places: tuple[frozenset[int], ...]
+    """For each thing, where it lies at the start, whatever hides it."""
     opened: frozenset[int] = frozenset()
     """Receptacles that are open at the start."""
     start: int = -1
