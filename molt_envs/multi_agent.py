@@ -187,8 +187,11 @@ class GameEnv(AECEnv[str, TextObservation, str | None]):
         self._cumulative_rewards[agent] = 0.0
         self.rewards = dict(zip(self.agents, self.game.play(action), strict=True))
         self._turns[agent] += 1
-        over = self.game.mover is None
-        cut = not over and self._turns[agent] >= self.game.card.max_turns
+        following = self.game.mover
+        over = following is None
+        cut = (
+            following is not None and self._turns[self.possible_agents[following]] >= self.game.card.max_turns
+        )
         self.terminations = dict.fromkeys(self.agents, over)
         self.truncations = dict.fromkeys(self.agents, cut)
         self._accumulate_rewards()

@@ -14,9 +14,15 @@ from pettingzoo.test import api_test, parallel_api_test, seed_test
 
 import molt_envs
 from molt_envs.families.games.kuhn import KuhnPoker
+from molt_envs.families.games.negotiation import Negotiation
+from molt_envs.families.games.word_clues import WordClues
 from molt_envs.multi_agent import GameEnv, Person, SeatEnv, TextGame, parallel_env
 
-GAMES: dict[str, Callable[[], TextGame]] = {"molt/KuhnPoker-v0": KuhnPoker}
+GAMES: dict[str, Callable[[], TextGame]] = {
+    "molt/KuhnPoker-v0": KuhnPoker,
+    "molt/Negotiation-v0": Negotiation,
+    "molt/WordClues-v0": WordClues,
+}
 IDS = sorted(GAMES)
 
 
@@ -135,7 +141,7 @@ def test_a_game_without_end_is_truncated_for_all() -> None:
     env.reset(seed=0, options={"split": "train"})
     while not any(env.truncations.values()):
         env.step("check")
-    assert all(env.truncations.values()) and env._turns == {"player_0": 1, "player_1": 2}
+    assert all(env.truncations.values()) and env._turns == {"player_0": 2, "player_1": 2}
 
 
 def test_a_step_without_a_running_game_is_an_error() -> None:

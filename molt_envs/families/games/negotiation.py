@@ -65,6 +65,7 @@ class Negotiation(TextGame):
             self._limits = [max(1, round(0.3 * self.worth(seat, self.counts))) for seat in (0, 1)]
             if self.best_part(0) is not None and self.best_part(1) is not None:
                 break
+        self._proposals = tuple(f"propose {self.words(part)}" for part in self._parts)
         self._moves_left = [self.num_moves, self.num_moves]
         self._offer: tuple[int, Part] | None = None
         self._shares: list[float] = [0.0, 0.0]
@@ -182,7 +183,7 @@ class Negotiation(TextGame):
         if self.mover is None:
             return ()
         answers = ("accept", "reject") if self.offered(self.mover) is not None else ()
-        return (*answers, *(f"propose {self.words(part)}" for part in self._parts))
+        return answers + self._proposals
 
     def score(self, seat: int) -> float:
         """The worth of the deal over the best that was there; 0 without one."""
