@@ -48,6 +48,11 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "Matches of Kuhn poker, three cards and one bet, against a policy, a script or a person",
     ),
     EnvEntry(
+        "molt/SearchQA-v0",
+        "molt_envs.families.search_qa.env:SearchQAEnv",
+        "Answer questions of two to four hops from a small encyclopedia with a search",
+    ),
+    EnvEntry(
         "molt/ToolCalls-v0",
         "molt_envs.families.tool_calls.env:ToolCallsEnv",
         "Do an errand in a small office by function calls; only the changes that were made count",
