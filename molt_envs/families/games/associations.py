@@ -74,5 +74,9 @@ def draw_board(task: Task) -> Board:
         words = [*targets, *rng.sample(others, NUM_WORDS - len(targets))]
         board = Board(tuple(rng.sample(sorted(words), NUM_WORDS)), targets)
         apart = all(table[clue] & targets == frozenset(group) for clue, group in chosen)
-        if apart and all(board.allows(clue) for clue, _ in chosen):
+        if (
+            apart
+            and len(targets) == NUM_GROUPS * GROUP_SIZE
+            and all(board.allows(clue) for clue, _ in chosen)
+        ):
             return board
