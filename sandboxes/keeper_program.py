@@ -337,7 +337,8 @@ def run_snippet(env: dict[str, str]) -> NoReturn:
     except SystemExit:
         raise
     except BaseException as error:
-        sys.excepthook(type(error), error, error.__traceback__ and error.__traceback__.tb_next)
+        without_this_frame = error.__traceback__ and error.__traceback__.tb_next
+        sys.excepthook(type(error), error.with_traceback(without_this_frame), without_this_frame)
         sys.exit(1)
     sys.exit(0)
 

@@ -1,8 +1,8 @@
 """The fast backend for Python snippets: in, code; out, its result, from a fork of a warm interpreter.
 
-The keeper, which is such an interpreter, forks into fresh namespaces for each snippet; nothing is executed anew.
-What holds is what `namespace` holds, whose way commands and started processes take. The snippets of one driver
-share their hash seed and the layout of their memory.
+The keeper, which is such an interpreter, forks into fresh namespaces for each snippet; nothing is executed
+anew. It holds what `namespace` holds, whose way commands and started processes take. The snippets of one
+driver share their hash seed and the layout of their memory.
 """
 
 from __future__ import annotations
