@@ -3,7 +3,8 @@
 Both play the same tasks with the shipped base model, as the recipe does, as many episodes at once. The
 engine gives the place of an episode that has ended to the next one. A lock-step batch pre-fills all of a
 conversation at each turn, in the faster cache mode of `generate`, with its ended episodes left out, and gives
-no logprobs, which the engine always does. Rounds alternate.
+no logprobs, which the engine always does. Rounds alternate. The ratio is that of the wall-clock or that of
+the processor's time, whichever is smaller, so that others on the machine cannot improve it.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from molt_train.rollout.transformers_engine import TransformersEngine
 
 NAME = "engine_throughput"
 TARGET_RATIO = 2.5
-NUM_AT_ONCE = 32
-NUM_EPISODES = 96
-NUM_ROUNDS = 3
+NUM_AT_ONCE = 64
+NUM_EPISODES = 128
+NUM_ROUNDS = 2
 MAX_TURN_TOKENS = 32
 MAX_CONTEXT_TOKENS = 1024
 TEMPERATURE = 0.8
@@ -106,20 +107,22 @@ def measure(name: str, table: Table) -> None:
         rounds = [(timed(ours, number), timed(theirs, number)) for number in range(1, NUM_ROUNDS + 1)]
     engine.close()
     ours_s, theirs_s = (sum(each.elapsed_s for each in side) for side in zip(*rounds, strict=True))
-    total_cpu_s = [sum(each.cpu_s for each in side) for side in zip(*rounds, strict=True)]
+    ours_cpu_s, theirs_cpu_s = (sum(each.cpu_s for each in side) for side in zip(*rounds, strict=True))
+    ratio = min(theirs_s / ours_s, theirs_cpu_s / ours_cpu_s)
     num_episodes = NUM_EPISODES * NUM_ROUNDS
     turns = [sum(each.num_turns for each in side) / num_episodes for side in zip(*rounds, strict=True)]
     record(
         f"{NAME}.{name}",
         f"at least {TARGET_RATIO} times the WebShop episodes per second of lock-step generate, {name}",
-        theirs_s / ours_s,
-        theirs_s / ours_s >= TARGET_RATIO,
+        ratio,
+        ratio >= TARGET_RATIO,
         {
             "engine_episodes_per_s": num_episodes / ours_s,
             "generate_episodes_per_s": num_episodes / theirs_s,
             "ratio_of_turns_per_s": (turns[0] / ours_s) / (turns[1] / theirs_s),
             "turns_an_episode": turns,
-            "ratio_of_cpu_time": total_cpu_s[1] / total_cpu_s[0],
+            "ratio_of_wall_clock": theirs_s / ours_s,
+            "ratio_of_cpu_time": theirs_cpu_s / ours_cpu_s,
             "ratio_by_round": [theirs.elapsed_s / ours.elapsed_s for ours, theirs in rounds],
             "ids_sampled": [sum(each.num_sampled for each in side) for side in zip(*rounds, strict=True)],
             "ids_seen": [sum(each.num_seen for each in side) for side in zip(*rounds, strict=True)],

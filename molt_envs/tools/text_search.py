@@ -1,8 +1,8 @@
 """BM25 over a fixed set of texts: words in, rows out.
 
 In: one text per row. Out: the rows of the best texts for a query, ties by row. The impact of each posting is
-computed once, so that a query is one vector addition per term and a partial sort. Stop words and stemming
-rules are data (`stemmer.json`).
+computed once, so that a query is a vector addition per term and a partial sort. Large sets are written to a
+folder once and then read from it (`text_index`). Stop words and stemming rules are data (`stemmer.json`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from molt_envs.tools.text_postings import Postings, best_rows
+
 K1, B = 0.9, 0.4
+NUM_REMEMBERED = 500_000
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _VOWEL = re.compile(r"[aeiouy]")
 _VOWELS_CONSONANTS = re.compile(r"[aeiouy]+[^aeiouy]+")
@@ -50,58 +53,17 @@ def _tables() -> dict[str, Any]:
     return json.loads(Path(__file__).with_name("stemmer.json").read_text("utf-8"))
 
 
-class TextSearch:
-    """Postings of all terms in flat arrays.
+class Terms:
+    """Cuts texts into terms: the stems of words that are no stop words. Remembers stems."""
 
-    Scores are Okapi BM25 as in Lucene (k1 0.9, b 0.4), with exact lengths of texts instead of
-    Lucene's one-byte ones.
-
-    Args:
-        texts: one per row.
-    """
-
-    def __init__(self, texts: Iterable[str]) -> None:
+    def __init__(self) -> None:
         self._stems: dict[str, str] = {}
-        self._term_ids: dict[str, int] = {}
-        ids: list[int] = []
-        rows: list[int] = []
-        counts: list[int] = []
-        lengths: list[int] = []
-        for row, text in enumerate(texts):
-            found = Counter(self._terms(text, self._stems))
-            lengths.append(found.total())
-            for term, count in found.items():
-                ids.append(self._term_ids.setdefault(term, len(self._term_ids)))
-                rows.append(row)
-                counts.append(count)
-        self.num_texts = len(lengths)
-        id_P, row_P, count_P = np.array(ids, np.int32), np.array(rows, np.int32), np.array(counts, np.float64)
-        length_D = np.array(lengths, np.float64)
-        frequency_T = np.bincount(id_P, minlength=len(self._term_ids))
-        idf_T = np.log1p((self.num_texts - frequency_T + 0.5) / (frequency_T + 0.5))
-        norm_D = K1 * (1 - B + B * length_D / max(1.0, length_D.sum() / max(1, self.num_texts)))
-        order_P = np.argsort(id_P, kind="stable")
-        self._rows_P = row_P[order_P]
-        self._impacts_P = (idf_T[id_P] * count_P / (count_P + norm_D[row_P]))[order_P].astype(np.float32)
-        self._starts_T: list[int] = [0, *np.cumsum(frequency_T).tolist()]
 
-    def top(self, query: str, num_results: int) -> tuple[int, ...]:
-        """At most `num_results` rows, best first; only those that share a term with the query."""
-        score_D = np.zeros(self.num_texts, np.float32)
-        for term in self._terms(query, {}):
-            number = self._term_ids.get(term)
-            if number is not None:
-                part = slice(self._starts_T[number], self._starts_T[number + 1])
-                score_D[self._rows_P[part]] += self._impacts_P[part]
-        least = np.float32(0)
-        if self.num_texts > num_results:
-            least = np.partition(score_D, -num_results)[-num_results]
-        rows = np.flatnonzero(score_D >= least if least > 0 else score_D > 0)
-        best = rows[np.argsort(-score_D[rows], kind="stable")]
-        return tuple(best[:num_results].tolist())
-
-    def _terms(self, text: str, memory: dict[str, str]) -> list[str]:
-        """Stems of the words that are no stop words; `memory` takes the stems of words not met before."""
+    def of(self, text: str, remember: bool = True) -> list[str]:
+        """Terms of a text in order; with `remember`, the stems of new words are kept."""
+        memory = self._stems if remember else dict[str, str]()
+        if len(self._stems) > NUM_REMEMBERED:
+            self._stems.clear()
         found: list[str] = []
         for word in words(text):
             term = self._stems.get(word) or memory.get(word)
@@ -110,3 +72,64 @@ class TextSearch:
             found.append(term)
         stop_words = _tables()["stop_words"]
         return [term for term in found if term not in stop_words]
+
+
+class TextSearch:
+    """Ranks texts by Okapi BM25 as in Lucene (k1 0.9, b 0.4), but with exact lengths of texts.
+
+    Args:
+        texts: one per row.
+        postings: made before, in place of texts.
+    """
+
+    def __init__(self, texts: Iterable[str] = (), postings: Postings | None = None) -> None:
+        self._terms = Terms()
+        self._postings = postings or _in_memory(texts, self._terms)
+
+    @property
+    def num_texts(self) -> int:
+        """Number of rows."""
+        return self._postings.num_texts
+
+    def top(self, query: str, num_results: int) -> tuple[int, ...]:
+        """At most `num_results` rows, best first; only those that share a term with the query."""
+        numbers = [self._postings.find(term) for term in self._terms.of(query, remember=False)]
+        return best_rows(self._postings, [each for each in numbers if each is not None], num_results)
+
+
+class Weights:
+    """The factors of a posting's impact: its term's rarity and its text's length.
+
+    Args:
+        frequency_T: number of texts that have each term.
+        length_D: number of terms of each text.
+    """
+
+    def __init__(self, frequency_T: np.ndarray, length_D: np.ndarray) -> None:
+        num_texts = len(length_D)
+        self._idf_T = np.log1p((num_texts - frequency_T + 0.5) / (frequency_T + 0.5))
+        length_D = length_D.astype(np.float64)
+        self._norm_D = K1 * (1 - B + B * length_D / max(1.0, length_D.sum() / max(1, num_texts)))
+
+    def impacts(self, ids_P: np.ndarray, rows_P: np.ndarray, counts_P: np.ndarray) -> np.ndarray:
+        """float32 impacts of postings, by term, text and number of times that the one is in the other."""
+        return (self._idf_T[ids_P] * counts_P / (counts_P + self._norm_D[rows_P])).astype(np.float32)
+
+
+def _in_memory(texts: Iterable[str], terms: Terms) -> Postings:
+    numbers: dict[str, int] = {}
+    ids, rows, counts, lengths = list[int](), list[int](), list[int](), list[int]()
+    for row, text in enumerate(texts):
+        found = Counter(terms.of(text))
+        lengths.append(found.total())
+        for term, count in found.items():
+            ids.append(numbers.setdefault(term, len(numbers)))
+            rows.append(row)
+            counts.append(count)
+    id_P, row_P, count_P = np.array(ids, np.int32), np.array(rows, np.int32), np.array(counts, np.float64)
+    frequency_T = np.bincount(id_P, minlength=len(numbers))
+    order_P = np.argsort(id_P, kind="stable")
+    impacts_P = Weights(frequency_T, np.array(lengths)).impacts(id_P, row_P, count_P)[order_P]
+    starts = [0, *np.cumsum(frequency_T).tolist()]
+    most_T = np.maximum.reduceat(impacts_P, starts[:-1]) if numbers else impacts_P
+    return Postings(len(lengths), numbers.get, starts, row_P[order_P], impacts_P, most_T)
