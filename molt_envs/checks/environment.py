@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from molt_envs.checks import adversary, contract, determinism, endings, leaks, secrets, skill, vectors
+from molt_envs.checks import adversary, contract, determinism, endings, leaks, seats, secrets, skill, vectors
 from molt_envs.checks.findings import Finding, Findings
 from molt_envs.checks.subject import Check, Factory, Level, Subject
 
@@ -17,6 +17,7 @@ CHECKS: tuple[Check, ...] = (
     *vectors.CHECKS,
     *endings.CHECKS,
     *skill.CHECKS,
+    *seats.CHECKS,
     *leaks.CHECKS,
     *secrets.CHECKS,
     *adversary.CHECKS,

@@ -48,7 +48,7 @@ class Finding:
     def __str__(self) -> str:
         seen = f": {self.message}" if self.message else ""
         mend = f" -> {self.mend}" if self.mend and not self.ok else ""
-        return f"{self.verdict:<9} {self.name}{seen}{mend}"
+        return f"{self.verdict:<5} {self.name}{seen}{mend}"
 
 
 class Findings(list[Finding]):

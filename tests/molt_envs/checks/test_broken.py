@@ -12,7 +12,7 @@ import pytest
 from molt_envs import AgentEnv, Task, Turn
 from molt_envs.checks import Findings, check_env
 from molt_envs.checks.environment import CHECKS
-from tests.molt_envs.checks.broken import envs
+from tests.molt_envs.checks.broken import envs, games
 from tests.molt_envs.checks.broken.vault import CARD, VaultEnv
 from tests.molt_envs.toy import ToyEnv
 
@@ -55,6 +55,8 @@ CAUGHT: list[tuple[type[AgentEnv], str]] = [
     (envs.OnceClosed, "closing twice, and before a reset, is harmless"),
     (envs.Unsolvable, "the oracle solves every task"),
     (envs.Shortcut, "policies without skill solve next to nothing"),
+    (games.HidingEnv, "PettingZoo's own tests pass"),
+    (games.ShoutingEnv, "all seats' rewards stay in the declared range, whatever is played"),
     (envs.Overlapping, "splits share no task"),
     (envs.Leaky, "an episode leaves nothing for the next one or another environment"),
     (envs.ThreadBound, "an episode leaves nothing for the next one or another environment"),

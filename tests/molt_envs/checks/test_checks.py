@@ -72,5 +72,5 @@ def test_an_id_outside_the_vocabulary_is_found() -> None:
 
 
 def test_assert_ok_lists_what_fails() -> None:
-    with pytest.raises(AssertionError, match="1 of 6 checks fail\nFAIL      token ids are in the vocabulary"):
+    with pytest.raises(AssertionError, match="1 of 6 checks fail\nFAIL  token ids are in the vocabulary"):
         check_episode(make_episode(), vocab_size=9).assert_ok()
