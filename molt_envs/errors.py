@@ -53,10 +53,11 @@ class Failure:
 
 
 class Boundary:
-    """What `boundary` yields: `failure` is set once the block has ended with an exception."""
+    """What `boundary` yields: `failure` and `error` are set once the block has ended with an exception."""
 
     def __init__(self) -> None:
         self.failure: Failure | None = None
+        self.error: Exception | None = None
 
 
 @contextmanager
@@ -70,9 +71,9 @@ def boundary() -> Generator[Boundary]:
     try:
         yield result
     except PolicyError as error:
-        result.failure = Failure("failed", _reason(error))
+        result.failure, result.error = Failure("failed", _reason(error)), error
     except Exception as error:
-        result.failure = Failure("unresolved", _reason(error))
+        result.failure, result.error = Failure("unresolved", _reason(error)), error
 
 
 def _reason(error: Exception) -> str:

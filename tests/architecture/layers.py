@@ -43,7 +43,7 @@ HUB_LAYERS: tuple[tuple[str, ...], ...] = (
     ("wrappers",),
     ("catalog",),
     ("registry",),
-    ("vector",),
+    ("vector", "workers"),
     ("__init__",),
     ("checks", "families"),
     ("evaluate", "episodes"),
