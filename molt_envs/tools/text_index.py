@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -43,6 +43,11 @@ def open_array(path: Path) -> np.ndarray:
 
 def open_index(folder: Path) -> TextSearch:
     """The search of a folder that an `IndexWriter` has finished; raises `DataError` as `open_array` does."""
+    return TextSearch(postings=open_postings(folder))
+
+
+def open_postings(folder: Path) -> Postings:
+    """What such a folder holds, to be looked up by terms as they were added."""
     term_T, start_T, row_P, impact_P, most_T, num_texts = (
         open_array(folder / f"{name}.npy") for name in _ARRAYS
     )
@@ -52,14 +57,12 @@ def open_index(folder: Path) -> TextSearch:
         place = int(np.searchsorted(term_T, wanted))
         return place if place < len(term_T) and term_T[place] == wanted else None
 
-    return TextSearch(postings=Postings(int(num_texts[0]), find, start_T, row_P, impact_P, most_T))
+    return Postings(int(num_texts[0]), find, start_T, row_P, impact_P, most_T)
 
 
 def _new_array(path: Path, kind: type[np.generic], length: int) -> np.memmap[Any, Any]:
-    new: np.memmap[Any, Any] = np.lib.format.open_memmap(  # pyright: ignore[reportUnknownMemberType]
-        path, "w+", kind, (length,)
-    )
-    return new
+    new = np.lib.format.open_memmap(path, "w+", kind, (length,))  # pyright: ignore
+    return cast("np.memmap[Any, Any]", new)
 
 
 class IndexWriter:
@@ -81,7 +84,11 @@ class IndexWriter:
 
     def add(self, text: str) -> None:
         """The text of the next row."""
-        found = Counter(self._terms.of(text))
+        self.add_terms(self._terms.of(text))
+
+    def add_terms(self, terms: Iterable[str]) -> None:
+        """The next row as it will be looked up, term by term."""
+        found = Counter(terms)
         self._lengths.append(found.total())
         self._widths.append(len(found))
         numbers = self._numbers
