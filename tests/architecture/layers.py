@@ -34,7 +34,7 @@ HOMES: dict[str, tuple[str, ...]] = {
 HUB_LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
     ("protocol",),
-    ("spaces", "policy"),
+    ("spaces", "policy", "extras"),
     ("env",),
     ("multi_agent",),
     ("tools", "rewards", "rendering"),
