@@ -67,4 +67,9 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "molt_envs.families.games.word_clues:WordCluesEnv",
         "Give one-word clues, or guess which words of a board a clue means, together with a partner",
     ),
+    EnvEntry(
+        "molt/ReasoningGym-v0",
+        "molt_envs.families.reasoning_gym.env:ReasoningGymEnv",
+        "Questions of any reasoning-gym data set, one answer each, scored by the library",
+    ),
 )

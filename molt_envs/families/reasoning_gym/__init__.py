@@ -1,0 +1,1 @@
+"""ReasoningGym: the data sets of the library reasoning-gym as single questions."""
