@@ -16,8 +16,8 @@ FORMULAS = frozenset(
 # Their scorers call eval on the answer.
 LITERALS = frozenset({"binary_matrix", "n_queens", "spiral_matrix", "string_insertion"})
 FUNCTIONS = frozenset(
-    ["sin", "cos", "tan", "sec", "csc", "cot", "asin", "acos", "atan", "sinh", "cosh", "tanh"]
-    + ["exp", "log", "ln", "sqrt", "pi", "abs", "Abs"]
+    {"sin", "cos", "tan", "sec", "csc", "cot", "asin", "acos", "atan", "sinh", "cosh", "tanh"}
+    | {"exp", "log", "ln", "sqrt", "pi", "abs", "Abs"}
 )
 # Single letters are variables, but for those that sympy binds to functions.
 _NAME = re.compile(r"[A-Za-z_]\w*")
