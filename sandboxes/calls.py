@@ -65,6 +65,8 @@ def gather(
                     open_streams.discard(descriptor)
                     os.close(descriptor)
     finally:
+        if outcome.exit_code is None and keeper.alive:  # An interrupt: nothing waits for the call any more.
+            keeper.kill(report.call)
         for descriptor in open_streams:
             os.close(descriptor)
         report.connection.close()
@@ -153,8 +155,11 @@ class KeptProcess:
         self.ended = True
         os.close(self.stdin)
         try:
-            self.keeper.kill(self.report.call)
-            outcome = gather(self.keeper, self.report, (self.stdout,), KILL_TIMEOUT_S, 1)
-            assert outcome.exit_code is not None
+            if self.keeper.alive:
+                self.keeper.kill(self.report.call)
+            gather(self.keeper, self.report, (self.stdout,), KILL_TIMEOUT_S, 1)
+        except SandboxError:
+            if self.keeper.alive:  # With the keeper its processes are dead.
+                raise
         finally:
             self.forget(self)

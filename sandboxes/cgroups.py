@@ -167,9 +167,9 @@ class ControlGroup:
         return tuple(folder / "cgroup.procs" for folder in self.folders)
 
     def count_oom_kills(self) -> int:
-        """Processes of this group that the kernel killed at the memory limit so far."""
+        """Processes of this group that the kernel killed at the memory limit so far; 0 once removed."""
         events = self.folders[0] / ("memory.events" if self.version == 2 else "memory.oom_control")
-        counts = dict(line.split() for line in events.read_text().splitlines())
+        counts = dict(line.split() for line in _read_if_there(events).splitlines())
         return int(counts.get("oom_kill", 0))
 
     def kill(self) -> None:

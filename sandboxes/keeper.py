@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -71,6 +71,8 @@ class Keeper:
         self._calls = count()
         self._sandboxes = count()
         self.num_users = 0
+        self.base: str = setup["base"]
+        """Its folder of mounts: `root`, and one per sandbox by its number."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         program = Path(__file__).with_name("keeper_program.py")
         with theirs:
@@ -173,13 +175,13 @@ def memory_file(data: bytes) -> int:
     return descriptor
 
 
-def acquire_keeper(setup: Mapping[str, Any]) -> Keeper:
+def acquire_keeper(describe_root: Callable[[], Mapping[str, Any]]) -> Keeper:
     """This process's keeper, started when there is none; `release_keeper` it afterwards."""
     with _lock:
         keeper = _shared.get(os.getpid())
         if keeper is None or not keeper.alive:
             _shared.clear()
-            keeper = _shared[os.getpid()] = Keeper(setup)
+            keeper = _shared[os.getpid()] = Keeper(describe_root())
         keeper.num_users += 1
         return keeper
 

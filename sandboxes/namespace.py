@@ -29,7 +29,7 @@ from sandboxes.base import (
     Support,
 )
 from sandboxes.calls import KeptProcess, Outcome, gather
-from sandboxes.cgroups import ControlGroup, Hierarchy, find_hierarchy, remove_stale_groups
+from sandboxes.cgroups import ControlGroup, find_hierarchy, remove_stale_groups
 from sandboxes.files import read_below, write_below
 from sandboxes.keeper import Report, acquire_keeper, find_interpreter, memory_file, release_keeper
 from sandboxes.limits import Limits
@@ -93,11 +93,11 @@ class NamespaceSandbox:
         self._driver = os.getpid()
         self._processes: list[KeptProcess] = []
         self._closed = False
-        self._group = _create_group(limits) if support.capabilities.memory_total else None
+        self._group = (
+            ControlGroup.create(find_hierarchy(), limits) if support.capabilities.memory_total else None
+        )
         try:
-            setup = describe_root()
-            self._base = setup["base"]
-            self._keeper = acquire_keeper(setup)
+            self._keeper = acquire_keeper(describe_root)
         except SandboxError:
             self._remove_group()
             raise
@@ -114,6 +114,8 @@ class NamespaceSandbox:
             release_keeper(self._keeper)
             self._remove_group()
             raise
+        if self._group is not None and self._keeper.num_users == 1:
+            remove_stale_groups(find_hierarchy())
 
     @property
     def capabilities(self) -> Capabilities:
@@ -184,14 +186,15 @@ class NamespaceSandbox:
             return
         self._closed = True
         try:
-            for process in list(self._processes):
-                process.kill()
             if self._group is not None:
                 self._group.kill()
+            for process in list(self._processes):
+                process.kill()
         finally:
             os.close(self._folder)
             try:
-                self._keeper.close(self._number)
+                if self._keeper.alive:
+                    self._keeper.close(self._number)
             finally:
                 release_keeper(self._keeper)
                 self._remove_group()
@@ -218,6 +221,7 @@ class NamespaceSandbox:
 
     def _call(self, details: Mapping[str, Any], inputs: Sequence[int], timeout_s: float | None) -> ExecResult:
         """Run a call to its end; `inputs` are its stdin and, for a snippet, the code."""
+        self._check_open()
         start_s = time.monotonic()
         num_oom_kills = self._group.count_oom_kills() if self._group else 0
         out_host, out = os.pipe2(os.O_CLOEXEC)
@@ -284,7 +288,7 @@ class NamespaceSandbox:
 
     def _wrap(self, argv: Sequence[str]) -> list[str]:
         """The command line of bubblewrap; descriptor 3 is the call's report, 4 the filter."""
-        folder = f"{self._base}/{self._number}"
+        folder = f"{self._keeper.base}/{self._number}"
         options = ["--die-with-parent", "--new-session", "--seccomp", "4", "--chdir", "/"]
         options += [
             "--unshare-pid",
@@ -293,7 +297,7 @@ class NamespaceSandbox:
             "--unshare-uts",
             "--unshare-cgroup-try",
         ]
-        options += ["--ro-bind", f"{self._base}/root", "/", "--dev", "/dev", "--proc", "/proc"]
+        options += ["--ro-bind", f"{self._keeper.base}/root", "/", "--dev", "/dev", "--proc", "/proc"]
         for source, target in (("work", WORK_FOLDER), ("tmp", "/tmp"), ("shm", "/dev/shm")):
             options += ["--bind", f"{folder}/{source}", target]
         change_user: list[str] = []
@@ -347,12 +351,6 @@ def describe_root() -> dict[str, Any]:
         "filter": build_filter().hex(),
         "machine": platform.machine(),
     }
-
-
-def _create_group(limits: Limits) -> ControlGroup:
-    hierarchy: Hierarchy = find_hierarchy()
-    remove_stale_groups(hierarchy)
-    return ControlGroup.create(hierarchy, limits)
 
 
 def _check_argv(argv: Sequence[str]) -> None:
