@@ -9,7 +9,7 @@ import contextlib
 import enum
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, cast
 
@@ -45,18 +45,19 @@ def _check_named_answers(subject: Subject) -> None:
 
 def _check_answers_in_info(subject: Subject) -> str:
     plays, usual = _oracle_plays(subject)
-    tasks: dict[str, set[str]] = defaultdict(set)
-    answers: dict[str, set[str]] = defaultdict(set)
-    for one in plays:
-        for path, piece in _given_away(one, usual):
-            tasks[path].add(one.task_id)
-            answers[path].add(piece)
-    for path, found in tasks.items():
-        # One value in a few tasks is chance: a small number that counts something else.
-        often = 2 * len(found) >= len(plays) and len(answers[path]) > 1
-        told = f"info{path} holds what the oracle is yet to say, such as {min(answers[path])[:60]!r}"
-        require(not often, f"{told}, in {len(found)} of {len(plays)} tasks")
+    found = [(one, path, piece) for one in plays for path, piece in _given_away(one, usual)]
+    _require_rare(plays, found, "info{} holds what the oracle is yet to say, such as {!r}")
     return f"{len(plays)} tasks of the oracle"
+
+
+def _require_rare(plays: list[Play], found: list[tuple[Play, str, str]], message: str) -> None:
+    """Fail where a place gives secrets away, and not by chance: in half of a split's tasks, not just one."""
+    sizes = Counter(one.task.split for one in plays)
+    for split, path in dict.fromkeys((one.task.split, path) for one, path, _ in found):
+        hits = [(one, piece) for one, place, piece in found if (one.task.split, place) == (split, path)]
+        num_tasks, pieces = len({one.task_id for one, _ in hits}), {piece for _, piece in hits}
+        text = f"{message.format(path, min(pieces)[:60])}, in {num_tasks} of {sizes[split]} {split} tasks"
+        require(2 * num_tasks < sizes[split] or len(pieces) == 1, text)
 
 
 def _given_away(one: Play, usual: set[str]) -> Iterator[tuple[str, str]]:
@@ -79,14 +80,13 @@ def _given_away(one: Play, usual: set[str]) -> Iterator[tuple[str, str]]:
 
 def _check_answers_in_observation(subject: Subject) -> str:
     plays, usual = _oracle_plays(subject)
+    found: list[tuple[Play, str, str]] = []
     for one in plays:
-        pieces = [re.escape(piece) for piece in _decisive(one, usual)]
-        if pieces:
-            pattern = re.compile(_TOLD.format(f"(?:{'|'.join(pieces)})"))
-            for turn, observation in enumerate(one.observations[:-1]):
-                told = pattern.search(observation.casefold())
-                text = "" if told is None else told.group(0)
-                require(told is None, f"{one.task_id}, turn {turn}: the observation says {text!r}")
+        for piece in _decisive(one, usual):
+            pattern = re.compile(_TOLD.format(re.escape(piece)))
+            texts = (pattern.search(observation.casefold()) for observation in one.observations[:-1])
+            found += [(one, "", text.group(0)) for text in texts if text is not None]
+    _require_rare(plays, found, "the observation{} says {!r}")
     return f"{len(plays)} tasks of the oracle"
 
 

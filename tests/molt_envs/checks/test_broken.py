@@ -64,6 +64,8 @@ CAUGHT: list[tuple[type[AgentEnv], str]] = [
     (envs.Slow, "steps and resets are quick"),
     (envs.NamedAnswer, "info names no answer"),
     (envs.Planted, "info does not give away what the oracle will do"),
+    (envs.PlantedInTest, "info does not give away what the oracle will do"),
+    (envs.Choices, "info does not give away what the oracle will do"),
     (envs.Told, "the observation does not tell the answer"),
     (envs.Reachable, "info holds plain data"),
     (envs.Writable, "writing to info changes nothing"),
@@ -98,6 +100,17 @@ def test_the_sound_one_passes_with_everything_shown() -> None:
     findings.assert_ok()
     assert len(findings) == len(CHECKS)
     assert all(finding.shown for finding in findings), [str(finding) for finding in findings]
+
+
+class Asking(VaultEnv):
+    """Says "answer" beside a word that is the right one now and then, and counts in `info`."""
+
+    def turn(self, text: str, **details: object) -> Turn:
+        return super().turn(f"{text} Answer hall, or another room.", num_rooms=8, place="hall")
+
+
+def test_a_word_that_is_the_answer_by_chance_is_no_leak() -> None:
+    check_env(Asking, groups=["secrets"]).assert_ok()
 
 
 def test_an_environment_without_an_oracle_is_reported_not_failed() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from molt_envs import EnvCard, FixedScript, Policy, Task, Turn
-from tests.molt_envs.checks.broken.vault import CARD, COLOURS, VaultEnv
+from tests.molt_envs.checks.broken.vault import CARD, COLOURS, ROOMS, VaultEnv
 
 
 class Unseeded(VaultEnv):
@@ -273,3 +273,22 @@ class Unsolvable(VaultEnv):
     def _act(self, action: str) -> Turn:
         turn = super()._act(action)
         return self.turn("It is stuck.") if turn.success and self.number == 59 else turn
+
+
+class PlantedInTest(VaultEnv):
+    """The answer is in `info`, but only in the test split."""
+
+    def turn(self, text: str, **details: object) -> Turn:
+        assert self.task is not None
+        return super().turn(text, **({"x": self.room} if self.task.split == "test" else {}))
+
+
+class Choices(VaultEnv):
+    """The right one of the choices that are shown is in `info`."""
+
+    def _begin(self, task: Task, rng: np.random.Generator) -> Turn:
+        turn = super()._begin(task, rng)
+        return replace(turn, observation=f"{turn.observation} Rooms: {', '.join(ROOMS)}.")
+
+    def turn(self, text: str, **details: object) -> Turn:
+        return super().turn(text, best=self.room)
