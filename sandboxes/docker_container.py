@@ -19,7 +19,7 @@ LABEL = "molt-sandbox.owner"
 """Its value names the driver's process; a container whose driver is gone is removed at the next start."""
 PROFILE = Path(__file__).parent / "images" / "seccomp.json"
 FIRST_INSIDE_UID = 1 << 20
-"""A container's code runs as a user id drawn above this one: limits per user are then limits per container."""
+"""A container's code runs as a user id drawn from here up: limits per user are limits per container."""
 SPARE_PROCESSES = 16
 """On top of the limit, which leave room for the command that ends all others."""
 SHARED_MEMORY_BYTES = 8 * 1024 * 1024
@@ -54,6 +54,12 @@ def remove_stale(engine: Engine) -> int:
             remove(engine, str(found["Id"]))
             stale += 1
     return stale
+
+
+def list_owned(engine: Engine) -> list[str]:
+    """Ids of the containers of this process, the ended ones too."""
+    found = engine.api.containers(all=True, filters={"label": f"{LABEL}={owner()}"})
+    return [str(container["Id"]) for container in found]
 
 
 def remove(engine: Engine, container_id: str) -> None:

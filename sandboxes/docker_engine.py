@@ -56,9 +56,11 @@ def connect() -> Engine:
         raise SandboxUnavailable(
             f"{ADDRESS_VARIABLE} is {address!r}; only an engine on this machine is used: give unix:///path"
         )
-    import docker
-    from docker.errors import DockerException
-
+    try:
+        import docker
+        from docker.errors import DockerException
+    except ImportError as error:
+        raise SandboxUnavailable(f"the docker SDK is missing ({error}); `pip install docker`") from error
     try:
         api = docker.APIClient(base_url=address, timeout=TIMEOUT_S)
         api.ping()

@@ -81,35 +81,32 @@ class Suite:
             began = time.monotonic()
             marker = f"{self.marker}{number:03d}"
             try:
-                escapes, reason = self._attack(snippet, marker)
+                status, evidence = self._attack(snippet, marker)
             except SandboxError as error:
-                escapes, reason = [], f"the sandbox failed: {error}"
-                status: Status = "broken"
-            else:
-                status = "escaped" if escapes else "broken" if reason else "contained"
-            evidence = "; ".join(escapes) or reason or "held"
+                status, evidence = "broken", f"the sandbox failed: {error}"
             wall_s = time.monotonic() - began
             yield Verdict(snippet.name, snippet.group, snippet.tries, status, evidence, wall_s)
 
-    def _attack(self, snippet: Snippet, marker: str) -> tuple[list[str], str]:
-        """Out: signs of an escape, and why no verdict is possible otherwise (empty: contained)."""
+    def _attack(self, snippet: Snippet, marker: str) -> tuple[Status, str]:
+        """Out: what became of it, and what was seen."""
         with self._open_one() as sandbox:
-            result = sandbox.run_python(self._program(snippet.code, marker))
+            results = [(sandbox.run_python(self._program(snippet.code, marker)), snippet.endings)]
             escapes = leftovers.settle(lambda: leftovers.processes_named(marker), AFTER_CALL_S)
-            reason = _why_unclear(result, snippet.endings)
             escapes += self._read_back(sandbox, snippet.artifacts)
             _write_back(sandbox, snippet.uploads)
-            results = [result]
             if snippet.then:
-                results.append(sandbox.run_python(self._program(snippet.then, marker)))
+                results.append((sandbox.run_python(self._program(snippet.then, marker)), ()))
         if snippet.elsewhere:
             with self._open_one() as other:
-                results.append(other.run_python(self._program(snippet.elsewhere, marker)))
-        for later in results[1:]:
-            reason = reason or _why_unclear(later, ())
-        for each in results:
-            escapes += self._signs(each.stdout + each.stderr)
-        return escapes + self._witness.faults() + self._neighbour.faults(), reason
+                results.append((other.run_python(self._program(snippet.elsewhere, marker)), ()))
+        for result, _ in results:
+            escapes += self._signs(result.stdout + result.stderr)
+        escapes += self._witness.faults() + self._neighbour.faults()
+        endings = [_ending(result, allowed) for result, allowed in results]
+        seen = "; ".join(escapes or [says for _, says in endings])
+        if escapes:
+            return "escaped", seen
+        return ("contained" if all(is_clear for is_clear, _ in endings) else "broken"), seen
 
     def _program(self, code: str, marker: str) -> str:
         facts = self._witness.facts() | {
@@ -169,19 +166,22 @@ class Neighbour:
         self._sandbox.close()
 
 
-def _why_unclear(result: ExecResult, endings: Sequence[str]) -> str:
-    """Empty when the program gave a verdict or ended as it may."""
+def _ending(result: ExecResult, allowed: Sequence[str]) -> tuple[bool, str]:
+    """Whether the program gave a verdict or ended as it may, and how."""
     ended = {
         "timeout": result.timed_out,
         "memory": result.out_of_memory or b"MemoryError" in result.stderr,
         "killed": result.exit_code is None or result.exit_code >= 128,
         "cut": result.output_cut,
     }
-    if b"CONTAINED" in result.stdout or any(ended[ending] for ending in endings):
-        return ""
-    return (
-        f"no verdict; exit code {result.exit_code}: {result.stderr[-300:].decode(errors='replace').strip()}"
-    )
+    for line in result.stdout.decode(errors="replace").splitlines():
+        if line.startswith("CONTAINED"):
+            return True, line.removeprefix("CONTAINED").strip()
+    for ending in allowed:
+        if ended[ending]:
+            return True, f"ended: {ending}"
+    error = result.stderr[-300:].decode(errors="replace").strip()
+    return False, f"no verdict; exit code {result.exit_code}: {error}"
 
 
 def _write_back(sandbox: Sandbox, paths: Sequence[str]) -> None:
