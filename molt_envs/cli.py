@@ -22,15 +22,17 @@ from molt_envs.catalog import EnvEntry
 from molt_envs.env import AgentEnv
 from molt_envs.errors import DataError, TaskError, UnknownEnvError
 from molt_envs.evaluate import commands as evaluation
-from molt_envs.registry import entries, resolve
+from molt_envs.evaluate import listing
+from molt_envs.registry import entries, resolve, suggestions
 from molt_envs.scaffold import commands as scaffold
 
 app = typer.Typer(
     help=(
         "Environments for language-model agents.\n\n"
-        "`list` shows what there is, `info ID` what one environment expects and gives, `play ID` lets you "
-        "act in it by hand, `check ID` attacks one and says what to mend. ID is an id such as "
-        "molt/WebShop-v0; molt/ may be left out."
+        "`list` and `search` show what there is, `info ID` what one environment expects and gives, `play ID` "
+        "lets you act in it by hand, `check ID` attacks one and says what to mend. `eval ID` lets a policy "
+        "play and writes a report, `replay` verifies what was recorded, `new` begins an environment of your "
+        "own. ID is an id such as molt/WebShop-v0; molt/ may be left out."
     ),
     no_args_is_help=True,
     add_completion=False,
@@ -39,6 +41,7 @@ app = typer.Typer(
 
 EnvId = Annotated[str, typer.Argument(metavar="ID", help="environment id; `molt/` may be left out")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for programs")]
+Measure = Annotated[bool, typer.Option("--measure", help="measure how long steps take; a second each")]
 NUM_SHOWN_ACTIONS = 20
 
 app.command("eval")(evaluation.evaluate)
@@ -47,23 +50,35 @@ app.command("new")(scaffold.new)
 
 
 @app.command("list")
-def list_environments(as_json: AsJson = False) -> None:
-    """List the environments that are registered, with one line about each."""
-    if as_json:
-        _print_json([dataclasses.asdict(entry) for entry in entries()])
-        return
-    table = Table("id", "what it is", "from")
-    for entry in entries():
-        table.add_row(entry.env_id, entry.summary, entry.source)
-    Console().print(table)
+def list_environments(as_json: AsJson = False, measure: Measure = False) -> None:
+    """List the environments that are installed, with their splits, licence and rewards."""
+    _show_rows([listing.listed(entry, measure) for entry in entries()], as_json)
 
 
 @app.command()
-def info(env_id: EnvId, as_json: AsJson = False) -> None:
+def search(
+    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="all of them must occur")],
+    as_json: AsJson = False,
+) -> None:
+    """Find environments by words in ids, summaries, prompts, tools and licences; exit status 1 if none."""
+    found = listing.search([listing.listed(entry) for entry in entries()], words)
+    _show_rows(found, as_json)
+    if not found:
+        near = suggestions(" ".join(words))
+        hint = f"did you mean {' or '.join(near)}?" if near else "`molt-envs list` shows all"
+        typer.echo(f"molt-envs: no environment has {' and '.join(words)}; {hint}", err=True)
+        raise typer.Exit(1)
+
+
+@app.command()
+def info(env_id: EnvId, as_json: AsJson = False, measure: Measure = False) -> None:
     """Show what an environment tells the policy, which actions it takes, its rewards and its tasks."""
     entry = _resolve(env_id)
     with _made(entry) as env:
         facts = _facts(entry, env)
+        base = env.unwrapped
+        if measure and isinstance(base, AgentEnv):
+            facts["latency"] = dataclasses.asdict(listing.measure_latency(env, base))
     if as_json:
         _print_json(facts)
         return
@@ -160,6 +175,31 @@ def _ask(console: Console) -> str | None:
     if not line or line.strip() == ":q":
         return None
     return line.rstrip("\r\n")
+
+
+def _show_rows(rows: list[listing.Listed], as_json: bool) -> None:
+    if as_json:
+        _print_json([_row_values(row) for row in rows])
+        return
+    for row in rows:
+        typer.secho(row.entry.env_id, bold=True)
+        typer.echo(f"  {row.entry.summary}")
+        splits = ", ".join(f"{split} {size:,}" for split, size in row.splits.items())
+        facts = [splits, row.licence, f"from {row.entry.source}"]
+        if row.reward_range is not None:
+            low, high = row.reward_range
+            facts.insert(1, f"rewards {low:g} to {high:g}, at most {row.max_turns} turns")
+        if row.latency is not None:
+            facts.append(f"step {row.latency.step_ms:.3g} ms, reset {row.latency.reset_ms:.3g} ms")
+        typer.echo(f"  {' · '.join(fact for fact in facts if fact)}")
+        if row.problem:
+            typer.secho(f"  cannot be made: {row.problem}", fg="red")
+
+
+def _row_values(row: listing.Listed) -> dict[str, Any]:
+    values = dataclasses.asdict(row)
+    del values["text"]
+    return {**values.pop("entry"), **values}
 
 
 def _facts(entry: EnvEntry, env: gymnasium.Env[str, str]) -> dict[str, Any]:

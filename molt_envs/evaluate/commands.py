@@ -110,7 +110,7 @@ def replay(
                 difference = difference if result.failure is None else result.failure.reason
                 num_same, num_other = num_same + (difference is None), num_other + (difference is not None)
                 if difference is not None:
-                    console.print(f"DIFFERS {record.episode_id}: {difference}")
+                    console.print(f"DIFFERS {record.episode_id}: {difference}", soft_wrap=True)
     except (OSError, DataError) as error:
         typer.echo(f"molt-envs: {error}", err=True)
         raise typer.Exit(2) from error
@@ -150,7 +150,7 @@ def _sizes(console: Console, env_id: str, split: str) -> dict[str, int]:
         with boundary() as result:
             sizes[entry.env_id] = _size(entry.env_id, split)
         if result.failure is not None:
-            console.print(f"left out: {entry.env_id}: {result.failure.reason}", markup=False)
+            console.print(f"left out: {entry.env_id}: {result.failure.reason}", markup=False, soft_wrap=True)
     if not sizes:
         raise ValueError(
             f"no environment can be evaluated on the split {split!r}; `molt-envs list` shows why"
@@ -194,7 +194,9 @@ def _play(
         TextColumn("{task.fields[note]}"),
     )
     with Progress(*columns, console=console) as progress:
-        bar = progress.add_task(settings.policy[-30:], total=len(jobs), completed=len(jobs) - len(left), note="")
+        bar = progress.add_task(
+            settings.policy[-30:], total=len(jobs), completed=len(jobs) - len(left), note=""
+        )
 
         def ended(record: EpisodeRecord) -> None:
             nonlocal num_solved, num_unresolved
@@ -247,8 +249,8 @@ def _show(console: Console, summaries: Sequence[EnvSummary], folder: Path) -> No
         console.print(f"tokens: {num_read:,} read, {num_written:,} written{price}")
     for one in summaries:
         if one.reason:
-            console.print(f"unresolved in {one.env_id}, first: {one.reason}", markup=False)
-    console.print(f"report: {folder / 'report.html'}", markup=False)
+            console.print(f"unresolved in {one.env_id}, first: {one.reason}", markup=False, soft_wrap=True)
+    console.print(f"report: {folder / 'report.html'}", markup=False, soft_wrap=True)
 
 
 def _percent(estimate: Estimate) -> str:
