@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 
 from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, Turn
-from molt_envs.families.webshop.catalogue import load_catalogue
 from molt_envs.families.webshop.goals import GoalKind, goal_set
+from molt_envs.families.webshop.loading import load_catalogue
 from molt_envs.families.webshop.markup import View, html, rich_text
 from molt_envs.families.webshop.oracle import RandomPolicy, ScriptPolicy, ShopOracle
 from molt_envs.families.webshop.pages import SEP, Link, Page, item_page, page_of, results_page, sub_page

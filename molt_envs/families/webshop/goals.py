@@ -7,6 +7,7 @@ prices are drawn by seed.
 import itertools
 import random
 import zlib
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -52,7 +53,8 @@ class GoalSet:
 
     def __init__(self, catalogue: Catalogue, kind: GoalKind) -> None:
         self._catalogue, self._human = catalogue, kind == "human"
-        self._starts = np.cumsum([0, *(catalogue.num_human if self._human else catalogue.num_synthetic)])
+        self._kind: GoalKind = kind
+        self._starts = catalogue.shelves.goal_starts[kind]
         if not len(self):
             raise DataError(f"the catalogue holds no {kind} instruction; choose other goals or add its file")
 
@@ -78,23 +80,31 @@ class GoalSet:
     @cached_property
     def splits(self) -> dict[str, np.ndarray]:
         """Split to goal numbers, shuffled as in the original; no two have equal instruction and options."""
-        order = list(range(len(self)))
-        random.Random(SPLIT_SEED).shuffle(order)
-        order_G = np.array(order)
-        _, first = np.unique(np.fromiter(self._keys(), np.uint64, len(self))[order_G], return_index=True)
-        edges = [1000, 1500] if self._catalogue.shipped else [500, 1500]
-        parts = np.split(order_G[np.sort(first)], edges)
-        named = zip(("test", "validation", "train"), parts, strict=True)
-        return {name: part for name, part in named if part.size}
+        known = self._catalogue.shelves.splits.get(self._kind)
+        if known is not None:
+            return dict(known)
+        products = map(self._catalogue.product, range(self._catalogue.num_products))
+        keys = (key for product in products for key in goal_keys(product, self._kind))
+        return split_goals(np.fromiter(keys, np.uint64, len(self)), self._catalogue.shipped)
 
-    def _keys(self) -> Iterator[int]:
-        """Of each goal, a hash of its instruction without the price, and of its options."""
-        for row in range(len(self._catalogue.rows)):
-            product = self._catalogue.product(row)
-            if self._human:
-                yield from (_key(text, options) for text, _, options in product.humans)
-            elif product.instruction:
-                yield from (_key(product.instruction, options) for options in _combinations(product))
+
+def goal_keys(product: Product, kind: GoalKind) -> Iterator[int]:
+    """Of each goal of a product, a hash of its instruction without the price, and of its options."""
+    if kind == "human":
+        yield from (_key(text, options) for text, _, options in product.humans)
+    elif product.instruction:
+        yield from (_key(product.instruction, options) for options in _combinations(product))
+
+
+def split_goals(key_G: np.ndarray, shipped: bool = False) -> dict[str, np.ndarray]:
+    """Split to numbers of goals: shuffled as in the original, and of those with equal keys only the first."""
+    order = array("q", range(len(key_G)))
+    random.Random(SPLIT_SEED).shuffle(order)
+    order_G = np.array(order)
+    _, first = np.unique(key_G[order_G], return_index=True)
+    parts = np.split(order_G[np.sort(first)], [1000, 1500] if shipped else [500, 1500])
+    named = zip(("test", "validation", "train"), parts, strict=True)
+    return {name: part for name, part in named if part.size}
 
 
 @lru_cache(maxsize=4)

@@ -1,14 +1,13 @@
 """One product of a shop, and how it is read from a record in WebShop's own format.
 
-In: JSON files. Out: checked `Product`s; a wrong value is an error that names file, record and field.
+In: values of JSON files. Out: checked `Product`s; a wrong value is an error that names file, record, field.
 """
 
-import json
+import math
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from molt_envs.errors import DataError
@@ -59,45 +58,41 @@ class Product:
     humans: Humans
     """Human instructions without a price; for each, the attributes and the option values that it asks for."""
 
-
-def read_json(path: Path | None, kind: type[T]) -> T:
-    """The content of a JSON file whose outermost value is of a kind; an empty one where there is no file."""
-    if path is None:
-        return kind()
-    try:
-        content: Any = json.loads(path.read_bytes())
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read as JSON: {error}; fetch or write it again") from error
-    return _checked(str(path), "(outermost value)", content, kind)
+    @property
+    def num_synthetic(self) -> int:
+        """Number of goals made of the instruction: one for each combination of options."""
+        return math.prod(len(values) for _, values in self.options) if self.instruction else 0
 
 
-def read_products(paths: Sequence[Path | None]) -> Iterator[Product]:
-    """Products in the order of the file; as in the original, a repeated or over-long ASIN is passed over.
+def asin_of(place: str, record: object) -> str | None:
+    """The ASIN of a record; None for one that the original passes over."""
+    asin = _text(place, _checked(place, "(record)", record, dict), "asin", required=True)
+    return asin if asin != "nan" and len(asin) <= 10 else None
+
+
+def parse_product(places: Sequence[str], record: Record, entry: object, human: object) -> Product:
+    """A product from its record, its entry in the file of attributes, and its human instructions.
 
     Args:
-        paths: products, attributes, human instructions.
+        places: what errors call these three.
+        record: one of which `asin_of` is not None.
+        entry: may be None.
+        human: may be None.
+
+    Raises:
+        DataError: a wrong value; the message names place and field.
     """
-    known, human = read_json(paths[1], dict), read_json(paths[2], dict)
-    seen: set[str] = set()
-    for number, item in enumerate(read_json(paths[0], list)):
-        place = f"{paths[0]}: record {number}"
-        record = _checked(place, "(record)", item, dict)
-        asin = _text(place, record, "asin", required=True)
-        if asin != "nan" and len(asin) <= 10 and asin not in seen:
-            seen.add(asin)
-            entry = _checked(f"{paths[1]}: {asin}", "(record)", known.get(asin), dict)
-            humans = tuple(_humans(f"{paths[2]}: {asin}", human.get(asin)))
-            yield _product(f"{place} ({asin})", record | {"asin": asin}, f"{paths[1]}: {asin}", entry, humans)
-
-
-def _product(place: str, record: Record, known_place: str, known: Record, humans: Humans) -> Product:
+    asin = _text(places[0], record, "asin")
+    place, known_place = f"{places[0]} ({asin})", f"{places[1]}: {asin}"
+    known: Record = _checked(known_place, "(record)", entry, dict)
+    humans = tuple(_humans(f"{places[2]}: {asin}", human))
     title, reviews = _text(place, record, "name", required=True).strip(), _texts(place, record, "reviews")
     instruction = _text(known_place, known, "instruction")
     prices = _prices(place, _text(place, record, "pricing"))
     return Product(
-        asin=record["asin"],
+        asin=asin,
         title=title,
-        price=random.Random(f"price {record['asin']}").uniform(prices[0], prices[-1]),
+        price=random.Random(f"price {asin}").uniform(prices[0], prices[-1]),
         price_tag=" to ".join(f"${price}" for price in prices),
         category=_text(place, record, "category"),
         query=_text(place, record, "query").lower().strip(),

@@ -8,10 +8,10 @@ from statistics import mean
 
 import pytest
 
-from molt_envs.families.webshop.catalogue import load_catalogue
 from molt_envs.families.webshop.env import WebShopEnv
 from molt_envs.families.webshop.goals import GoalKind, goal_set
 from molt_envs.families.webshop.language import DATA
+from molt_envs.families.webshop.loading import load_catalogue
 from molt_envs.families.webshop.oracle import RandomPolicy, ScriptPolicy
 from molt_envs.families.webshop.reward import score_purchase
 from molt_envs.policy import Policy
@@ -37,13 +37,13 @@ def test_building_it_again_gives_the_same_bytes() -> None:
 
 def test_it_is_as_large_and_varied_as_promised() -> None:
     catalogue = load_catalogue()
-    products = [catalogue.product(row) for row in range(len(catalogue.rows))]
+    products = [catalogue.product(row) for row in range(catalogue.num_products)]
     assert len(products) >= 1000
     assert len({product.category for product in products}) >= 12
     assert len({product.title for product in products}) == len(products)
     assert len({product.instruction for product in products}) == len(products)
     assert all(6 <= len(product.title.split()) <= 15 for product in products)
-    assert all(len(asin) == 10 and asin.startswith("b0") for asin in catalogue.rows)
+    assert all(len(product.asin) == 10 and product.asin.startswith("B0") for product in products)
     assert {len(product.options) for product in products} == {0, 1, 2, 3}
     vocabulary = {
         word for product in products for word in f"{product.title} {product.description}".lower().split()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from molt_envs.errors import DataError
-from molt_envs.families.webshop.catalogue import load_catalogue
+from molt_envs.families.webshop.loading import load_catalogue
 from tests.molt_envs.families.webshop.shop_files import attributes, products, write_shop
 
 PRODUCTS, ATTRIBUTES, HUMAN = "items_shuffle_1000.json", "items_ins_v2_1000.json", "items_human_ins.json"
@@ -107,13 +107,13 @@ def test_a_missing_file_says_what_was_looked_for_and_where(tmp_path: Path, missi
 def test_human_instructions_may_be_missing(tmp_path: Path) -> None:
     write_shop(tmp_path)
     (tmp_path / HUMAN).unlink()
-    assert load_catalogue(tmp_path).num_human.sum() == 0
+    assert load_catalogue(tmp_path).shelves.goal_starts["human"][-1] == 0
 
 
 def test_a_named_products_file_is_read(tmp_path: Path) -> None:
     write_shop(tmp_path)
     (tmp_path / PRODUCTS).rename(tmp_path / "mine.json")
-    assert len(load_catalogue(tmp_path, "mine.json").rows) == 4
+    assert load_catalogue(tmp_path, "mine.json").num_products == 4
     with pytest.raises(DataError, match=r"other\.json"):
         load_catalogue(tmp_path, "other.json")
 
@@ -121,11 +121,12 @@ def test_a_named_products_file_is_read(tmp_path: Path) -> None:
 def test_repeated_and_over_long_asins_are_passed_over(tmp_path: Path) -> None:
     extra: list[dict[str, Any]] = [products()[0], products()[1] | {"asin": "B0000000001"}]
     extra.append(products()[1] | {"asin": "nan"})
-    assert list(load_catalogue(write_shop(tmp_path, products=products() + extra)).rows) == [
-        "b000000001",
-        "b000000002",
-        "b000000003",
-        "b000000004",
+    catalogue = load_catalogue(write_shop(tmp_path, products=products() + extra))
+    assert [catalogue.product(row).asin for row in range(catalogue.num_products)] == [
+        "B000000001",
+        "B000000002",
+        "B000000003",
+        "B000000004",
     ]
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from molt_envs.errors import DataError
-from molt_envs.families.webshop.catalogue import load_catalogue
 from molt_envs.families.webshop.goals import GoalKind, GoalSet, goal_set
+from molt_envs.families.webshop.loading import load_catalogue
 from tests.molt_envs.families.webshop.shop_files import attributes, human, products, write_shop
 
 PRICE = re.compile(r", and price lower than \d+\.00 dollars$")

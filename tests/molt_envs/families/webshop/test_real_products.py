@@ -10,9 +10,10 @@ from statistics import mean
 
 import pytest
 
-from molt_envs.families.webshop.catalogue import Catalogue, load_catalogue
+from molt_envs.families.webshop.catalogue import Catalogue
 from molt_envs.families.webshop.env import WebShopEnv
 from molt_envs.families.webshop.goals import GoalSet, goal_set
+from molt_envs.families.webshop.loading import load_catalogue
 from molt_envs.families.webshop.reward import score_purchase
 from tests.shared_data import shared_data_dir
 
@@ -56,7 +57,7 @@ def test_reference_means(catalogue: Catalogue, goals: GoalSet) -> None:
         chosen = [rng.choice(values) for values in others if values]
         bare.append(score_purchase(product, [], goal, product)["total"])
         wrong.append(score_purchase(product, chosen, goal, product)["total"])
-        item = catalogue.product(rng.randrange(len(catalogue.rows)))
+        item = catalogue.product(rng.randrange(catalogue.num_products))
         other.append(score_purchase(item, [], goal, product)["total"])
     assert mean(bare) == pytest.approx(0.688, abs=0.03)
     assert mean(wrong) == pytest.approx(0.706, abs=0.03)
