@@ -72,4 +72,9 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "molt_envs.families.reasoning_gym.env:ReasoningGymEnv",
         "Questions of any reasoning-gym data set, one answer each, scored by the library",
     ),
+    EnvEntry(
+        "molt/TextArena-v0",
+        "molt_envs.families.textarena.env:TextArenaEnv",
+        "A game of textarena, alone or from one seat against policies, scripts or people",
+    ),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Literal, TextIO
+from typing import Any, Literal, TextIO
 
 import gymnasium
 import numpy as np
@@ -36,9 +36,9 @@ class TextGame(ABC):
         card: what all seats share; `max_turns` counts the moves of one seat.
     """
 
-    seats: ClassVar[tuple[str, ...]] = ("player_0", "player_1")
+    seats: tuple[str, ...] = ("player_0", "player_1")
     """Names of the seats, in the form that PettingZoo recommends."""
-    illegal_move: ClassVar[Literal["loss", "noop"]]
+    illegal_move: Literal["loss", "noop"]
     """What an illegal move does: it loses what is being played for, or it only uses up the move."""
 
     def __init__(self, card: EnvCard) -> None:
@@ -82,7 +82,7 @@ class TextGame(ABC):
 
     @abstractmethod
     def admissible(self) -> tuple[str, ...]:
-        """Legal moves of the mover; for free text, those that can be listed."""
+        """Legal moves of the mover; for free text, those that can be listed, or none."""
 
     @abstractmethod
     def score(self, seat: int) -> float:
@@ -109,10 +109,11 @@ class TextGame(ABC):
         return None
 
     def info(self, seat: int) -> dict[str, Any]:
-        """`score` and `success`, and `admissible_actions` for the mover."""
+        """`score` and `success`, and `admissible_actions` for the mover where they are listed."""
         result: dict[str, Any] = {"score": self.score(seat), "success": self.success(seat)}
-        if seat == self.mover:
-            result["admissible_actions"] = self.admissible()
+        moves = self.admissible() if seat == self.mover else ()
+        if moves:
+            result["admissible_actions"] = moves
         return result
 
 

@@ -1,0 +1,1 @@
+"""TextArena: the games of the library textarena, for one seat or several."""
