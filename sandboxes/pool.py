@@ -16,13 +16,24 @@ from typing import Self
 
 from sandboxes.base import Sandbox, SandboxError
 
+CLOSE_TIMEOUT_S = 60.0
+
+
+class _Request:
+    """What one asyncio borrower waits for; changed under the pool's lock."""
+
+    sandbox: Sandbox | None = None
+    is_abandoned = False
+
 
 class SandboxPool:
     """At most `num_open` sandboxes at once, lent and warm ones together; up to `num_warm` wait ready."""
 
     def __init__(self, open_one: Callable[[], Sandbox], *, num_open: int, num_warm: int = 0) -> None:
         if not 0 <= num_warm <= num_open or num_open < 1:
-            raise ValueError(f"num_open={num_open}, num_warm={num_warm}: give 1 or more, and no more warm than open")
+            raise ValueError(
+                f"num_open={num_open}, num_warm={num_warm}; give 1 or more, no more warm than open"
+            )
         self._open_one = open_one
         self._num_open, self._num_warm = num_open, num_warm
         self._condition = threading.Condition()
@@ -50,17 +61,20 @@ class SandboxPool:
 
     @asynccontextmanager
     async def lend_async(self, timeout_s: float = 60.0) -> AsyncGenerator[Sandbox]:
-        """The same for asyncio: opening and closing happen in threads; the sandbox's own calls still block."""
-        acquiring = asyncio.ensure_future(asyncio.to_thread(self._acquire, timeout_s))
+        """The same for asyncio: opening and closing happen in threads; the sandbox's calls block."""
+        request = _Request()
         try:
-            sandbox = await asyncio.shield(acquiring)
+            await asyncio.to_thread(self._acquire_for, request, timeout_s)
         except asyncio.CancelledError:  # the thread goes on: what it acquires is nobody's
-            acquiring.add_done_callback(self._release_result)
+            self._abandon(request)
             raise
+        assert request.sandbox is not None
         try:
-            yield sandbox
-        finally:
-            await asyncio.shield(asyncio.to_thread(self._release, sandbox))
+            yield request.sandbox
+        finally:  # a thread of its own closes it, whatever becomes of the event loop
+            closing = threading.Thread(target=self._release, args=(request.sandbox,), name="sandbox-close")
+            closing.start()
+            await asyncio.to_thread(closing.join, CLOSE_TIMEOUT_S)
 
     def close(self) -> None:
         """Close the warm ones and lend no more; lent ones close at the end of their `with`. Idempotent."""
@@ -71,7 +85,7 @@ class SandboxPool:
         for sandbox in warm:
             self._release(sandbox)
         if self._filler.is_alive():
-            self._filler.join(60)
+            self._filler.join(CLOSE_TIMEOUT_S)
 
     def __enter__(self) -> Self:
         return self
@@ -87,7 +101,7 @@ class SandboxPool:
             while not self._warm and self._num_places_taken >= self._num_open and not self._is_closed:
                 if not self._condition.wait(max(0.0, end - time.monotonic())) and time.monotonic() >= end:
                     raise TimeoutError(
-                        f"no sandbox was free within {timeout_s:g} s: {self._num_open} are in use; raise num_open"
+                        f"no sandbox was free within {timeout_s:g} s: {self._num_open} are used; raise num_open"
                     )
             if self._is_closed:
                 raise SandboxError("the pool is closed; open another")
@@ -112,9 +126,19 @@ class SandboxPool:
         finally:
             self._give_back()
 
-    def _release_result(self, acquired: asyncio.Future[Sandbox]) -> None:
-        if not acquired.cancelled() and acquired.exception() is None:
-            threading.Thread(target=self._release, args=(acquired.result(),), name="sandbox-pool").start()
+    def _acquire_for(self, request: _Request, timeout_s: float) -> None:
+        sandbox = self._acquire(timeout_s)
+        with self._condition:
+            if not request.is_abandoned:
+                request.sandbox = sandbox
+                return
+        self._release(sandbox)
+
+    def _abandon(self, request: _Request) -> None:
+        with self._condition:
+            request.is_abandoned = True
+        if request.sandbox is not None:
+            self._release(request.sandbox)
 
     def _give_back(self) -> None:
         with self._condition:
