@@ -3,6 +3,7 @@
 In: commands such as `go to fridge 1`. Out: what ALFWorld says to them, and reward 1 when the task is done.
 """
 
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ SYSTEM_PROMPT = (
 )
 FORMS = (
     "go to R, open R, close R, take O from R, {move}, clean O with R, heat O with R, cool O with R, use O, "
-    "slice O with O, examine O or R, look, inventory, help; O is an object and R a receptacle, with their numbers"
+    "slice O with O, examine O or R, look, inventory, help. O is an object and R a receptacle, with a number"
 )
 
 
@@ -46,6 +47,7 @@ class HouseholdEnv(AgentEnv):
     ) -> None:
         self._put = put
         self._games = None if data_dir is None else find_games(Path(data_dir))
+        self._read = lru_cache(maxsize=512)(read_game)
         tasks = goals() if self._games is None else self._games
         splits = {name: len(of_split) for name, of_split in tasks.items()}
         forms = FORMS.format(move="put O in/on R" if put else "move O to R")
@@ -62,9 +64,13 @@ class HouseholdEnv(AgentEnv):
         """See `AgentEnv.baselines`; the script carries the first thing of each place to the next one."""
         return super().baselines(seed) | {"script": RoutinePolicy()}
 
+    def admissible(self) -> tuple[str, ...]:
+        """The commands that do something now, in alphabetical order."""
+        return self._game.admissible()
+
     def _begin(self, task: Task, rng: np.random.Generator) -> Turn:
         if self._games is not None:
-            self._world = read_game(self._games[task.split][task.index])
+            self._world = self._read(self._games[task.split][task.index])
         else:
             self._world = make_world(goals()[task.split][task.index])
         self._game = Game(self._world, self._put)

@@ -6,33 +6,21 @@ A command is valid if it is one of `commands`, so that validity and admissibilit
 
 from __future__ import annotations
 
+import re
 from bisect import insort
+from functools import cache
+from pathlib import Path
 
-from molt_envs.families.alfworld.world import State, World
+from molt_envs.families.alfworld.world import World
 
 NOTHING = "Nothing happens."
-HELP = """Available commands:
-  look:                             look around your current location
-  inventory:                        check your current inventory
-  go to (receptacle):               move to a receptacle
-  open (receptacle):                open a receptacle
-  close (receptacle):               close a receptacle
-  take (object) from (receptacle):  take an object from a receptacle
-  move (object) to (receptacle):  place an object in or on a receptacle
-  examine (something):              examine a receptacle or an object
-  use (object):                     use an object
-  heat (object) with (receptacle):  heat an object using a receptacle
-  clean (object) with (receptacle): clean an object using a receptacle
-  cool (object) with (receptacle):  cool an object using a receptacle
-  slice (object) with (object):     slice an object using a sharp object
-"""
-# verb -> what the thing must be able to, where it happens, the state it gets, the one it ends
-APPLIANCES: tuple[tuple[str, str, str, State, State | None], ...] = (
-    ("clean", "cleanable", "sinkbasin", "clean", None),
-    ("cool", "coolable", "fridge", "cool", "hot"),
-    ("heat", "heatable", "microwave", "hot", "cool"),
-)
-EFFECTS = {verb: (gained, lost) for verb, _, _, gained, lost in APPLIANCES}
+APPLIANCES = {
+    "clean": ("cleanable", "sinkbasin", "clean", ""),
+    "cool": ("coolable", "fridge", "cool", "hot"),
+    "heat": ("heatable", "microwave", "hot", "cool"),
+}
+"""What the thing must be able to, the type of receptacle, the state that it gets, the one that ends."""
+_MOVE = re.compile(r"move (.+) to (.+)")
 KNIVES = ("knife", "butterknife")
 
 Command = tuple[str, int, int]
@@ -44,7 +32,7 @@ class Game:
 
     Args:
         world: what is played; it is not changed.
-        put: whether things are `put … in/on` a receptacle, as before version 0.4, instead of `move … to`.
+        put: whether things are `put … in/on` receptacles, as before version 0.4; `move … to` does the same.
     """
 
     def __init__(self, world: World, put: bool = False) -> None:
@@ -53,10 +41,10 @@ class Game:
         self.held = world.held
         self.inside = [list(things) for things in world.inside]
         self.opened = set(world.opened)
-        self.states: list[set[State]] = [set(thing.states) for thing in world.things]
+        self.states: list[set[str]] = [set(thing.states) for thing in world.things]
         self.places = [set(places) for places in world.places]
         self._taken: set[tuple[int, int]] = set()
-        self._move = move_command(put)
+        self._put, self._move = put, move_command(put)
         self._moved = "You put the {} in/on the {}." if put else "You move the {} to the {}."
         self._still: dict[int, dict[str, Command]] = {}
         self._update()
@@ -70,6 +58,8 @@ class Game:
     def act(self, text: str) -> str:
         """Carry out a command, and say what happens."""
         command = self.commands.get(text.strip())
+        if command is None and self._put:
+            command = self.commands.get(_MOVE.sub(r"put \1 in/on \2", text.strip()))
         if command is None:
             return NOTHING
         verb, first, second = command
@@ -84,15 +74,10 @@ class Game:
                 return "You are not carrying anything."
             return f"You are carrying: a {self.world.things[self.held].name}."
         if verb == "help":
-            return HELP
+            return help_text()
         feedback = self._change(verb, first, second)
         self._update()
         return feedback
-
-    def _update(self) -> None:
-        self.commands = self._commands()
-        self._admissible = tuple(sorted(self.commands))
-        self.won = self._is_won()
 
     def admissible(self) -> tuple[str, ...]:
         """The commands that do something now, in alphabetical order."""
@@ -100,8 +85,16 @@ class Game:
 
     def state_key(self) -> str:
         """Equal in equal states of one world."""
-        states = ";".join(",".join(sorted(states)) for states in self.states)
-        return f"{self.here}|{self.held}|{self.inside}|{sorted(self.opened)}|{states}|{sorted(self._taken)}"
+        return self._key
+
+    def _update(self) -> None:
+        self.commands = self._commands()
+        self._admissible = tuple(sorted(self.commands))
+        self.won = self._is_won()
+        states = [(number, sorted(states)) for number, states in enumerate(self.states) if states]
+        self._key = (
+            f"{self.here}|{self.held}|{self.inside}|{sorted(self.opened)}|{states}|{sorted(self._taken)}"
+        )
 
     def _change(self, verb: str, first: int, second: int) -> str:
         world = self.world
@@ -124,7 +117,8 @@ class Game:
         receptacle = world.receptacles[second].name
         if verb == "take":
             self.inside[second].remove(first)
-            self._taken.add((first, second))
+            if len(world.at_place[self.here]) > 1:
+                self._taken.add((first, second))
             self.places[first].discard(self.here)
             self.held = first
             return f"You pick up the {thing} from the {receptacle}."
@@ -135,43 +129,37 @@ class Game:
             self.places[first].add(self.here)
             self.held = None
             return self._moved.format(thing, receptacle)
-        gained, lost = EFFECTS[verb]
+        _, _, gained, lost = APPLIANCES[verb]
         self.states[first].add(gained)
-        if lost is not None:
-            self.states[first].discard(lost)
+        self.states[first].discard(lost)
         return f"You {verb} the {thing} using the {receptacle}."
 
     def _commands(self) -> dict[str, Command]:
         """What every command that does something here means."""
-        here = self.here
-        still = self._still.get(here)
+        still = self._still.get(self.here)
         if still is None:
-            still = self._still[here] = self._commands_of_place()
-        commands = still.copy()
-        world, held = self.world, self.held
-        held_name = "" if held is None else world.things[held].name
+            still = self._still[self.here] = self._commands_of_place()
+        commands, world, held = still.copy(), self.world, self.held
         if held is not None:
-            # only what is in the hand can be examined, as in the original
-            commands[f"examine {held_name}"] = ("examine", held, -1)
-            if world.things[held].kind in KNIVES:
-                self._add_slices(commands, held)
-        for number in world.at_place.get(here, ()):
+            self._add_held(commands, held)
+        for number in world.at_place.get(self.here, ()):
             receptacle = world.receptacles[number]
-            name = receptacle.name
-            self._add_uses(commands, number)
-            if held is not None:
-                self._add_appliances(commands, held, number)
+            things = [(thing, world.things[thing]) for thing in self.inside[number]]
+            for index, thing in things:
+                if "toggleable" in thing.abilities:
+                    commands[f"use {thing.name}"] = ("use", index, number)
             if receptacle.openable:
                 if number not in self.opened:
-                    commands[f"open {name}"] = ("open", number, -1)
+                    commands[f"open {receptacle.name}"] = ("open", number, -1)
                     continue
-                commands[f"close {name}"] = ("close", number, -1)
-            if held is not None and world.things[held].kind in receptacle.holds:
-                commands[self._move.format(held_name, name)] = ("move", held, number)
+                commands[f"close {receptacle.name}"] = ("close", number, -1)
             if held is None:
-                for thing in self.inside[number]:
-                    if "pickupable" in world.things[thing].abilities:
-                        commands[f"take {world.things[thing].name} from {name}"] = ("take", thing, number)
+                for index, thing in things:
+                    if "pickupable" in thing.abilities:
+                        commands[f"take {thing.name} from {receptacle.name}"] = ("take", index, number)
+            elif world.things[held].kind in receptacle.holds:
+                name = self._move.format(world.things[held].name, receptacle.name)
+                commands[name] = ("move", held, number)
         return commands
 
     def _commands_of_place(self) -> dict[str, Command]:
@@ -184,22 +172,19 @@ class Game:
                 commands[f"go to {receptacle.name}"] = ("go", number, -1)
         return commands
 
-    def _add_uses(self, commands: dict[str, Command], receptacle: int) -> None:
-        for thing in self.inside[receptacle]:
-            if "toggleable" in self.world.things[thing].abilities:
-                commands[f"use {self.world.things[thing].name}"] = ("use", thing, receptacle)
-
-    def _add_appliances(self, commands: dict[str, Command], held: int, number: int) -> None:
-        thing, receptacle = self.world.things[held], self.world.receptacles[number]
-        for verb, ability, kind, _, _ in APPLIANCES:
-            if receptacle.kind == kind and ability in thing.abilities:
-                commands[f"{verb} {thing.name} with {receptacle.name}"] = (verb, held, number)
-
-    def _add_slices(self, commands: dict[str, Command], knife: int) -> None:
-        name = self.world.things[knife].name
-        for number, thing in enumerate(self.world.things):
-            if "sliceable" in thing.abilities and self.here in self.places[number]:
-                commands[f"slice {thing.name} with {name}"] = ("slice", number, knife)
+    def _add_held(self, commands: dict[str, Command], held: int) -> None:
+        """What can be done with the thing in the hand; only that can be examined, as in the original."""
+        world, thing = self.world, self.world.things[held]
+        commands[f"examine {thing.name}"] = ("examine", held, -1)
+        for number in world.at_place.get(self.here, ()):
+            receptacle = world.receptacles[number]
+            for verb, (ability, kind, _, _) in APPLIANCES.items():
+                if receptacle.kind == kind and ability in thing.abilities:
+                    commands[f"{verb} {thing.name} with {receptacle.name}"] = (verb, held, number)
+        if thing.kind in KNIVES:
+            for number, other in enumerate(world.things):
+                if "sliceable" in other.abilities and self.here in self.places[number]:
+                    commands[f"slice {other.name} with {thing.name}"] = ("slice", number, held)
 
     def _view(self, number: int) -> str:
         receptacle = self.world.receptacles[number]
@@ -246,24 +231,23 @@ class Game:
     def _is_won(self) -> bool:
         world, goal = self.world, self.world.goal
         if goal.lamp:
-            if self.held is None or world.things[self.held].kind != goal.thing:
-                return False
-            return any(
-                world.things[thing].kind == goal.lamp and "toggled" in self.states[thing]
-                for receptacle in world.at_place.get(self.here, ())
-                for thing in self.inside[receptacle]
-            )
+            near = [thing for number in world.at_place.get(self.here, ()) for thing in self.inside[number]]
+            lit = any(world.things[one].kind == goal.lamp and "toggled" in self.states[one] for one in near)
+            return lit and self.held is not None and world.things[self.held].kind == goal.thing
+        fits = [
+            thing.kind == goal.thing and (goal.state is None or goal.state in states)
+            for thing, states in zip(world.things, self.states, strict=True)
+        ]
         return any(
-            receptacle.kind == goal.receptacle
-            and sum(self._fits(thing) for thing in self.inside[number]) >= goal.num_things
-            for number, receptacle in enumerate(world.receptacles)
+            receptacle.kind == goal.receptacle and sum(fits[thing] for thing in things) >= goal.num_things
+            for receptacle, things in zip(world.receptacles, self.inside, strict=True)
         )
 
-    def _fits(self, thing: int) -> bool:
-        goal = self.world.goal
-        return self.world.things[thing].kind == goal.thing and (
-            goal.state is None or goal.state in self.states[thing]
-        )
+
+@cache
+def help_text() -> str:
+    """What `help` answers."""
+    return (Path(__file__).parent / "data" / "help.txt").read_text("utf-8")
 
 
 def move_command(put: bool) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from molt_envs.families.alfworld.world import Receptacle
 
@@ -110,9 +111,9 @@ def rooms() -> tuple[tuple[str, Room], ...]:
         for split, num_rooms in NUM_ROOMS.items():
             for _ in range(num_rooms):
                 rng = random.Random(f"{kind} {len(used)}")
-                counts = tuple(rng.randint(*bounds) for bounds in ranges.values())
+                counts = tuple(rng.randint(least, most) for least, most in ranges.values())
                 while counts in used:
-                    counts = tuple(rng.randint(*bounds) for bounds in ranges.values())
+                    counts = tuple(rng.randint(least, most) for least, most in ranges.values())
                 made.append((split, _room(kind, len(used), dict(zip(ranges, counts, strict=True)))))
                 used.add(counts)
     return tuple(made)
@@ -156,5 +157,5 @@ def _goals_of(room: Room, task_type: str) -> Iterator[RoomGoal]:
 
 
 @cache
-def _table() -> dict[str, dict[str, dict[str, list[str]]]]:
+def _table() -> Mapping[str, Any]:
     return json.loads((DATA / "household.json").read_text("utf-8"))

@@ -45,7 +45,7 @@ class HouseholdOracle:
             name = world.things[thing].name
             yield from self._search(goal.thing, home)
             yield f"take {name} from {world.receptacles[home].name}"
-            for verb, _, kind, state, _ in APPLIANCES:
+            for verb, (_, kind, state, _) in APPLIANCES.items():
                 if goal.state == state:
                     appliance = self._first(kind)
                     yield f"go to {appliance}"

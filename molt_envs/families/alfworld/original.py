@@ -55,21 +55,20 @@ def read_game(file: Path) -> World:
         raise DataError(
             f"{trajectory_file}: field task_type: {task_type!r} is none of {', '.join(TASK_TYPES)}"
         )
-    task = _TASK.search(_text(game, "grammar", file))
+    problem, grammar = _text(game, "pddl_problem", file), _text(game, "grammar", file)
+    task = _TASK.search(grammar)
     if task is None:
-        raise DataError(f"{file}: field grammar: has no line 'Your task is to: …'")
+        raise DataError(f"{file}: record 0: field grammar: has no line 'Your task is to: …'")
     try:
-        return read_problem(
-            _text(game, "pddl_problem", file), task_type, str(json.loads(f'"{task.group(1)}"'))
-        )
-    except DataError as error:
+        return read_problem(problem, task_type, str(json.loads(f'"{task.group(1)}"')))
+    except ValueError as error:
         raise DataError(f"{file}: record pddl_problem: {error}") from error
 
 
 def _read(file: Path) -> dict[str, object]:
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"{file}: cannot be read as JSON: {error}") from error
     if not isinstance(record, dict):
         raise DataError(f"{file}: record 0: an object is needed, not {type(record).__name__}")

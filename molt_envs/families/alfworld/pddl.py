@@ -8,38 +8,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 
 from molt_envs.errors import DataError
-from molt_envs.families.alfworld.world import Goal, Receptacle, State, Thing, World
+from molt_envs.families.alfworld.world import STATES, Goal, Receptacle, Thing, World
 
 _TOKEN = re.compile(r";[^\n]*|[()]|[^\s();]+")
-_ABILITIES = {
-    "pickupable": "pickupable",
-    "cleanable": "cleanable",
-    "heatable": "heatable",
-    "coolable": "coolable",
-    "toggleable": "toggleable",
-    "sliceable": "sliceable",
-    "isreceptacleobject": "container",
-}
-_STATES: dict[str, State] = {
-    "isclean": "clean",
-    "ishot": "hot",
-    "iscool": "cool",
-    "istoggled": "toggled",
-    "issliced": "sliced",
-}
 _GOAL_ABILITIES = ("cleanable", "heatable", "coolable", "toggleable")
-_GOAL_LINKS = (
-    "objecttype",
-    "receptacletype",
-    "inreceptacle",
-    "holds",
-    "atlocation",
-    "receptacleatlocation",
-    "=",
-)
+_ABILITIES = {name: name for name in ("pickupable", "sliceable", *_GOAL_ABILITIES)}
+_ABILITIES["isreceptacleobject"] = "container"
+_STATES = {f"is{state}": state for state in STATES}
+_GOAL_FACTS = {
+    **dict.fromkeys(("objecttype", "receptacletype", "inreceptacle", "holds", "="), 2),
+    **dict.fromkeys(("atlocation", "receptacleatlocation"), 2),
+    **dict.fromkeys((*_STATES, *_GOAL_ABILITIES), 1),
+}
+"""What a goal is made of, with the number of arguments."""
 
 Tree = str | list["Tree"]
 
@@ -55,11 +39,32 @@ def read_problem(text: str, task_type: str, task: str) -> World:
     Raises:
         DataError: the problem is malformed, or asks for something that ALFWorld's text games do not have.
     """
-    sections = {part[0]: part[1:] for part in _tree(text) if isinstance(part, list) and part}
+    sections = {str(part[0]): part[1:] for part in _tree(text) if isinstance(part, list) and part}
     for name in (":init", ":goal"):
-        if name not in sections:  # pyright: ignore[reportUnnecessaryContains]
+        if name not in sections:
             raise DataError(f"field {name}: missing from the problem")
-    return _Facts(sections[":init"]).world(task_type, task, _goal(sections[":goal"]))
+    facts = _Facts(sections[":init"])
+    place_of, thing_kind = facts.map("receptacleatlocation"), facts.map("objecttype")
+    ids, things = sorted(place_of), sorted(thing_kind)
+    place_number = {place: number for number, place in enumerate(sorted({*place_of.values()}))}
+    starts = facts.pairs("atlocation")
+    if len(starts) != 1:
+        raise DataError(f"field :init: {len(starts)} facts atLocation; the agent starts at one location")
+    inside, lying = facts.groups("inreceptacle", 1), facts.groups("objectatlocation", 0)
+    number_of = {thing: number for number, thing in enumerate(things)}
+    held = [number_of[thing] for _, thing in facts.pairs("holds") if thing in number_of]
+    return World(
+        task_type,
+        task,
+        _goal(sections[":goal"]),
+        facts.receptacles(ids, place_of, place_number),
+        facts.things(things, thing_kind, number_of),
+        tuple(_numbers(number_of, inside[name]) for name in ids),
+        tuple(frozenset(_numbers(place_number, lying[name])) for name in things),
+        frozenset(number for number, name in enumerate(ids) if name in facts.set("opened")),
+        place_number.get(starts[0][1], -1),
+        held[0] if held else None,
+    )
 
 
 def _tree(text: str) -> list[Tree]:
@@ -82,108 +87,87 @@ def _tree(text: str) -> list[Tree]:
     return top[0] if top and isinstance(top[0], list) else []
 
 
-def _names(ids: Iterable[str]) -> dict[str, str]:
-    """What entities are called: the type and a number that falls as the ids rise."""
-    kinds = {entity: _name_kind(entity) for entity in sorted(ids)}
-    left = Counter(kinds.values())
-    names: dict[str, str] = {}
-    for entity, kind in kinds.items():
-        names[entity] = f"{kind} {left[kind]}"
-        left[kind] -= 1
-    return names
-
-
-def _name_kind(entity: str) -> str:
-    return entity.split("_bar_", 1)[0] + ("basin" if "basin" in entity else "")
-
-
 class _Facts:
-    """The initial facts of a problem, by predicate."""
+    """The initial facts of a problem."""
 
     def __init__(self, init: list[Tree]) -> None:
         self._facts: dict[str, list[list[str]]] = defaultdict(list)
         for fact in init:
-            if not isinstance(fact, list) or not fact or not isinstance(fact[0], str):
+            if not isinstance(fact, list) or len(fact) < 2:
                 raise DataError(f"field :init: {fact!r} is not a fact")
             if fact[0] != "=":  # costs and distances play no part
-                self._facts[fact[0]].append([str(argument) for argument in fact[1:]])
+                self._facts[str(fact[0])].append([str(argument) for argument in fact[1:]])
+        # names are the type and a number that falls as the ids rise
+        named = {name for facts in self._facts.values() for fact in facts for name in fact}
+        kinds = {name: name.split("_bar_")[0] + "basin" * ("basin" in name) for name in sorted(named)}
+        left = Counter(kinds.values())
+        self._names: dict[str, str] = {}
+        for name, kind in kinds.items():
+            self._names[name] = f"{kind} {left[kind]}"
+            left[kind] -= 1
 
-    def world(self, task_type: str, task: str, goal: Goal) -> World:
-        place_of = self._map("receptacleatlocation")
-        kind_of, thing_kind = self._map("receptacletype"), self._map("objecttype")
-        ids, things = sorted(set(place_of) & set(kind_of)), sorted(thing_kind)
-        names = _names({argument for facts in self._facts.values() for fact in facts for argument in fact})
-        places = {place: number for number, place in enumerate(sorted(set(place_of.values())))}
-        fits: dict[str, set[str]] = defaultdict(set)
-        for receptacle, thing in self._pairs("cancontain"):
-            fits[receptacle].add(_type(thing))
-        openable, opened = self._set("openable"), self._set("opened")
-        receptacles = tuple(
+    def receptacles(
+        self, ids: Iterable[str], place_of: Mapping[str, str], numbers: Mapping[str, int]
+    ) -> tuple[Receptacle, ...]:
+        kind_of, fits, openable = (
+            self.map("receptacletype"),
+            self.groups("cancontain", 0),
+            self.set("openable"),
+        )
+        if missing := set(ids) - set(kind_of):
+            raise DataError(f"field :init: no fact receptacleType for {min(missing)}")
+        return tuple(
             Receptacle(
-                names[receptacle],
-                _type(kind_of[receptacle]),
-                places[place_of[receptacle]],
-                receptacle in openable,
-                frozenset(fits[kind_of[receptacle]]),
+                self._names[name],
+                _type(kind_of[name]),
+                numbers[place_of[name]],
+                name in openable,
+                frozenset(map(_type, fits[kind_of[name]])),
             )
-            for receptacle in ids
-        )
-        number_of = {thing: number for number, thing in enumerate(things)}
-        inside: dict[str, set[int]] = defaultdict(set)
-        for thing, receptacle in self._pairs("inreceptacle"):
-            if thing in number_of:
-                inside[receptacle].add(number_of[thing])
-        held = [number_of[thing] for _, thing in self._pairs("holds") if thing in number_of]
-        starts = [place for _, place in self._pairs("atlocation")]
-        if len(starts) != 1:
-            raise DataError(f"field :init: {len(starts)} facts atLocation; the agent starts at one location")
-        lying: dict[str, set[int]] = defaultdict(set)
-        for thing, place in self._pairs("objectatlocation"):
-            lying[thing].update({places[place]} if place in places else ())
-        return World(
-            task_type,
-            task,
-            goal,
-            receptacles,
-            tuple(self._thing(names, thing, thing_kind, number_of) for thing in things),
-            tuple(tuple(sorted(inside[receptacle])) for receptacle in ids),
-            tuple(frozenset(lying[thing]) for thing in things),
-            frozenset(number for number, receptacle in enumerate(ids) if receptacle in opened),
-            places.get(starts[0], -1),
-            held[0] if held else None,
+            for name in ids
         )
 
-    def _thing(
-        self, names: dict[str, str], thing: str, kinds: dict[str, str], number_of: dict[str, int]
-    ) -> Thing:
-        return Thing(
-            names[thing],
-            _type(kinds[thing]),
-            frozenset(ability for fact, ability in _ABILITIES.items() if thing in self._set(fact)),
-            frozenset(state for fact, state in _STATES.items() if thing in self._set(fact)),
-            tuple(
-                sorted(
-                    number_of[inner]
-                    for inner, outer in self._pairs("inreceptacleobject")
-                    if outer == thing and inner in number_of
-                )
-            ),
+    def things(
+        self, ids: Iterable[str], kinds: Mapping[str, str], numbers: Mapping[str, int]
+    ) -> tuple[Thing, ...]:
+        abilities = [(ability, self.set(fact)) for fact, ability in _ABILITIES.items()]
+        states = [(state, self.set(fact)) for fact, state in _STATES.items()]
+        contents = self.groups("inreceptacleobject", 1)
+        return tuple(
+            Thing(
+                self._names[name],
+                _type(kinds[name]),
+                frozenset(ability for ability, having in abilities if name in having),
+                frozenset(state for state, having in states if name in having),
+                _numbers(numbers, contents[name]),
+            )
+            for name in ids
         )
 
-    def _set(self, predicate: str) -> set[str]:
-        return {fact[0] for fact in self._facts.get(predicate, ()) if fact}
+    def set(self, predicate: str) -> set[str]:
+        return {fact[0] for fact in self._facts[predicate]}
 
-    def _pairs(self, predicate: str) -> Iterator[tuple[str, str]]:
-        for fact in self._facts.get(predicate, ()):
+    def pairs(self, predicate: str) -> list[tuple[str, str]]:
+        for fact in self._facts[predicate]:
             if len(fact) != 2:
                 raise DataError(f"field :init: {predicate} takes two arguments, not {fact!r}")
-            yield fact[0], fact[1]
+        return [(fact[0], fact[1]) for fact in self._facts[predicate]]
 
-    def _map(self, predicate: str) -> dict[str, str]:
-        found = dict(self._pairs(predicate))
-        if not found:
+    def map(self, predicate: str) -> dict[str, str]:
+        if not self._facts[predicate]:
             raise DataError(f"field :init: no fact {predicate}")
+        return dict(self.pairs(predicate))
+
+    def groups(self, predicate: str, by: int) -> dict[str, set[str]]:
+        """The other arguments of a predicate for each value of the argument at `by`."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for pair in self.pairs(predicate):
+            found[pair[by]].add(pair[1 - by])
         return found
+
+
+def _numbers(number_of: Mapping[str, int], names: Iterable[str]) -> tuple[int, ...]:
+    return tuple(sorted(number_of[name] for name in names if name in number_of))
 
 
 def _type(name: str) -> str:
@@ -201,10 +185,10 @@ def _goal(trees: list[Tree]) -> Goal:
                 pending += tree[1:]
             elif tree[0] == "exists":
                 pending += tree[2:]
-            elif tree[0] in _GOAL_LINKS or tree[0] in _STATES or tree[0] in _GOAL_ABILITIES:
+            elif _GOAL_FACTS.get(tree[0]) == len(tree) - 1:
                 atoms[tree[0]].append([str(part) for part in tree[1:]])
             else:
-                raise DataError(f"field :goal: {tree[0]!r} is no part of a goal of ALFWorld's text games")
+                raise DataError(f"field :goal: {tree!r} is no part of a goal of ALFWorld's text games")
     things = {pair[-1] for pair in atoms["objecttype"]}
     states = [state for fact, state in _STATES.items() if fact in atoms and state != "toggled"]
     if "istoggled" in atoms:

@@ -9,7 +9,7 @@ import random
 from functools import cache
 
 from molt_envs.families.alfworld.household import Kind, RoomGoal, kinds
-from molt_envs.families.alfworld.world import TASK_TYPES, Goal, State, Thing, World
+from molt_envs.families.alfworld.world import TASK_TYPES, Goal, Thing, World
 
 WORDS = {
     "pick_and_place_simple": ("put a {0} in {1}", "put some {0} on {1}"),
@@ -19,7 +19,7 @@ WORDS = {
     "pick_cool_then_place_in_recep": ("put a cool {0} in {1}", "cool some {0} and put it in {1}"),
     "pick_two_obj_and_place": ("put two {0} in {1}", "find two {0} and put them in {1}"),
 }
-STATES: dict[str, State] = {
+STATES = {
     "pick_clean_then_place_in_recep": "clean",
     "pick_heat_then_place_in_recep": "hot",
     "pick_cool_then_place_in_recep": "cool",

@@ -7,7 +7,6 @@ Both tuples stand in the order in which the game lists their members.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 TASK_TYPES = (
     "pick_and_place_simple",
@@ -17,7 +16,7 @@ TASK_TYPES = (
     "pick_cool_then_place_in_recep",
     "pick_two_obj_and_place",
 )
-State = Literal["clean", "hot", "cool", "toggled", "sliced"]
+STATES = ("clean", "hot", "cool", "toggled", "sliced")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,8 @@ class Thing:
     """The type alone."""
     abilities: frozenset[str]
     """Of `pickupable`, `cleanable`, `heatable`, `coolable`, `toggleable`, `sliceable`, `container`."""
-    states: frozenset[State] = frozenset()
-    """What it is when the game starts."""
+    states: frozenset[str] = frozenset()
+    """Those of `STATES` it has when the game starts."""
     contents: tuple[int, ...] = ()
     """Things in a `container`; nothing can be put there or taken out."""
 
@@ -60,7 +59,7 @@ class Goal:
     """Type of the thing."""
     receptacle: str = ""
     """Type of the receptacle it belongs in; empty where it is to be looked at."""
-    state: State | None = None
+    state: str | None = None
     """`clean`, `hot` or `cool`, where the thing has to be."""
     num_things: int = 1
     """Number of such things in one receptacle."""
