@@ -96,7 +96,7 @@ class Support:
 
 
 class SandboxProcess(Protocol):
-    """A process that goes on inside while lines go to and fro; its stderr is discarded."""
+    """A process inside that lines go to and come from, in one thread at a time; its stderr is discarded."""
 
     def send(self, data: bytes) -> None:
         """Write to its stdin; ProcessEnded at its end, TimeoutError when it reads nothing for wall_s."""
@@ -127,7 +127,10 @@ class Sandbox(Protocol):
         timeout_s: float | None = None,
         env: Mapping[str, str] | None = None,
     ) -> ExecResult:
-        """Run a command in the work folder; no process of it is left when this returns."""
+        """Run a command in the work folder; no process of it is left when this returns.
+
+        Exit code 127: no such command; 126: words that no system takes (a NUL, lone surrogates, 128 KiB).
+        """
         ...
 
     def run_python(self, code: str, *, timeout_s: float | None = None) -> ExecResult:
@@ -135,7 +138,7 @@ class Sandbox(Protocol):
         ...
 
     def start(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> SandboxProcess:
-        """Start a command that is talked to; it ends at `kill()` or `close()` at the latest."""
+        """Start a command that is talked to; it ends at `kill()` or `close()`; ValueError for bad words."""
         ...
 
     def read_file(self, path: str, max_bytes: int) -> bytes:

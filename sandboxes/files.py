@@ -20,6 +20,12 @@ _FILE_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 def split_path(path: str) -> tuple[str, ...]:
     """Its parts below the work folder; SandboxFileError when it leads elsewhere or names no file."""
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise SandboxFileError(
+            f"{path!r} is not a file name ({error.reason}); give one without them"
+        ) from error
     pure = PurePosixPath(WORK_FOLDER, path)
     if (
         not pure.is_relative_to(WORK_FOLDER)

@@ -146,12 +146,19 @@ class Keeper:
         """Fork a child for a call: it executes `argv`, or runs a snippet in fresh namespaces of its own."""
         if head["is_snippet"]:
             check(libc.unshare(CLONE_NEWPID), "new pid namespace")
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            self._leave_new_pid_namespace()
+            raise
         if pid == 0:
             become_call(self, head["sandbox"], descriptors)
-        if head["is_snippet"]:
-            check(libc.setns(self.own_pid_namespace, CLONE_NEWPID), "back to the own pid namespace")
+        self._leave_new_pid_namespace()
         self.calls[pid] = (head["call"], head["sandbox"], os.dup(descriptors[1]))
+
+    def _leave_new_pid_namespace(self) -> None:
+        """Children are made in the own namespace again, where `unshare` has changed that."""
+        check(libc.setns(self.own_pid_namespace, CLONE_NEWPID), "back to the own pid namespace")
 
     def reap(self) -> None:
         """Report the calls that have ended."""
@@ -261,7 +268,7 @@ def become_call(keeper: Keeper, sandbox: int, descriptors: list[int]) -> NoRetur
         keep = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in (*streams[:3], report, extra)]
         for number, descriptor in enumerate(keep):
             os.dup2(descriptor, number, inheritable=True)
-        os.closerange(EXTRA_FD + 1, 1 << 20)
+        os.closerange(EXTRA_FD + 1, max(map(int, os.listdir("/proc/self/fd"))) + 1)
         for name, soft, hard in request["rlimits"]:
             highest = resource.getrlimit(name)[1]
             if highest != resource.RLIM_INFINITY:

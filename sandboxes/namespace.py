@@ -39,6 +39,8 @@ FIRST_UID, NUM_UIDS = 61184, 256
 """User ids that own nothing on the host (of the range that systemd keeps for such), in turn."""
 _uids = count(os.getpid())
 _EXIT_NOT_STARTED = 126
+_MOST_WORD_BYTES = 131072
+"""The kernel's limit for one argument (MAX_ARG_STRLEN)."""
 _EXIT_CPU_TIME = 128 + 24
 """SIGXCPU."""
 
@@ -131,7 +133,8 @@ class NamespaceSandbox:
         env: Mapping[str, str] | None = None,
     ) -> ExecResult:
         """See `Sandbox`."""
-        _check_argv(argv)
+        if problem := _problem_with(argv, env):
+            return ExecResult(_EXIT_NOT_STARTED, b"", problem.encode(), False, False, False, 0.0)
         stdin_file = memory_file(stdin)
         try:
             return self._call(self._details(self._wrap(argv), env), [stdin_file], timeout_s)
@@ -140,11 +143,14 @@ class NamespaceSandbox:
 
     def run_python(self, code: str, *, timeout_s: float | None = None) -> ExecResult:
         """See `Sandbox`."""
-        return self.run([find_interpreter(), "-I", "-"], stdin=code.encode(), timeout_s=timeout_s)
+        return self.run(
+            [find_interpreter(), "-I", "-"], stdin=code.encode(errors="surrogatepass"), timeout_s=timeout_s
+        )
 
     def start(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> KeptProcess:
         """See `Sandbox`."""
-        _check_argv(argv)
+        if problem := _problem_with(argv, env):
+            raise ValueError(problem)
         stdin, stdin_host = os.pipe2(os.O_CLOEXEC)
         stdout_host, stdout = os.pipe2(os.O_CLOEXEC)
         discard = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
@@ -353,9 +359,22 @@ def describe_root() -> dict[str, Any]:
     }
 
 
-def _check_argv(argv: Sequence[str]) -> None:
-    if isinstance(argv, str) or not argv or any("\0" in word for word in argv):
-        raise ValueError(f"argv is {argv!r}; give a list of words, without NUL characters")
+def _problem_with(argv: Sequence[str], env: Mapping[str, str] | None) -> str:
+    """Why no system takes these words, which a policy may have written; empty when it does."""
+    if isinstance(argv, str) or not argv:
+        raise ValueError(f"argv is {argv!r}; give a list of at least one word")
+    for word in (*argv, *(f"{name}={value}" for name, value in (env or {}).items())):
+        try:
+            size = len(os.fsencode(word))
+        except UnicodeEncodeError as error:
+            return f"a word of the command is not text ({error.reason})"
+        if "\0" in word:
+            return "a word of the command has a NUL character"
+        if size >= _MOST_WORD_BYTES:
+            return (
+                f"a word of the command has {size} bytes; below {_MOST_WORD_BYTES} are possible: use a file"
+            )
+    return ""
 
 
 def _open(limits: Limits) -> NamespaceSandbox:

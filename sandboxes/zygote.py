@@ -29,7 +29,7 @@ class ZygoteSandbox(NamespaceSandbox):
 
     def run_python(self, code: str, *, timeout_s: float | None = None) -> ExecResult:
         """See `Sandbox`."""
-        stdin, code_file = memory_file(b""), memory_file(code.encode())
+        stdin, code_file = memory_file(b""), memory_file(code.encode(errors="surrogatepass"))
         try:
             return self._call(self._details(None, None), [stdin, code_file], timeout_s)
         finally:

@@ -134,3 +134,17 @@ def test_groups_of_a_dead_driver_are_removed_and_those_of_a_live_one_are_not(tmp
         "others",
         f"molt-sandbox-1-{dead.pid}-77-0",
     }
+
+
+@pytest.mark.real
+def test_a_real_version_2_group_is_killed_and_removed() -> None:
+    mounts = Path("/proc/self/mounts").read_text().splitlines()
+    point = next(Path(line.split()[1]) for line in mounts if line.split()[2] == "cgroup2")
+    group = ControlGroup(2, (point / f"molt-test-{os.getpid()}",))
+    group.folders[0].mkdir()
+    with subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 1000 & wait"]) as process:
+        group.procs_files[0].write_text(str(process.pid))
+        group.kill()
+    group.remove()
+    assert process.returncode == -9
+    assert not group.folders[0].exists()

@@ -93,6 +93,22 @@ def test_a_missing_command_is_the_callers_fault(sandbox: Sandbox) -> None:
     assert sandbox.run(["no-such-command"]).exit_code == 127
 
 
+@pytest.mark.parametrize("word", ["a\0b", "\ud800", "x" * 131072])
+def test_words_that_no_system_takes_are_the_commands_fault_and_not_the_sandboxes(
+    sandbox: Sandbox, word: str
+) -> None:
+    result = sandbox.run(["echo", word])
+    assert (result.exit_code, result.stdout) == (126, b"")
+    assert b"a word of the command" in result.stderr
+    with pytest.raises(ValueError, match="a word of the command"):
+        sandbox.start(["echo", word])
+    with pytest.raises(ValueError, match="list"):
+        sandbox.run("ls -l")
+    assert sandbox.run_python("print('\ud800')").exit_code == 1
+    with pytest.raises(SandboxFileError):
+        sandbox.read_file("\ud800", 10)
+
+
 def test_only_the_standard_descriptors_are_open(sandbox: Sandbox) -> None:
     with open(__file__):
         listing = "import os\nfor fd in map(int, os.listdir('/proc/self/fd')):\n"
