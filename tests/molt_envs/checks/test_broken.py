@@ -113,6 +113,21 @@ def test_a_word_that_is_the_answer_by_chance_is_no_leak() -> None:
     check_env(Asking, groups=["secrets"]).assert_ok()
 
 
+class Secretive(VaultEnv):
+    """Begins alike in every task, and comes without an oracle."""
+
+    def turn(self, text: str, **details: object) -> Turn:
+        return Turn("Guess.")
+
+    def oracle(self, seed: int = 0, noise: float = 0.0) -> None:
+        return None
+
+
+def test_tasks_that_cannot_be_told_apart_are_reported_not_failed() -> None:
+    (finding,) = [one for one in check_env(Secretive, groups=["skill"]) if "splits" in one.name]
+    assert finding.verdict == "not shown"
+
+
 def test_an_environment_without_an_oracle_is_reported_not_failed() -> None:
     findings = check_env(ToyEnv, groups=["skill"])
     findings.assert_ok()
