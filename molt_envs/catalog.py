@@ -43,6 +43,11 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "Find and buy the product that an instruction asks for, in a shop of text pages",
     ),
     EnvEntry(
+        "molt/ALFWorld-v0",
+        "molt_envs.families.alfworld.env:HouseholdEnv",
+        "Find things in a household, clean, heat or cool them, and bring them where they belong",
+    ),
+    EnvEntry(
         "molt/KuhnPoker-v0",
         "molt_envs.families.games.kuhn:KuhnPokerEnv",
         "Matches of Kuhn poker, three cards and one bet, against a policy, a script or a person",
