@@ -80,7 +80,7 @@ def _take_report(report: Report, outcome: Outcome) -> None:
     if "exit_code" in message:
         outcome.exit_code = message["exit_code"]
     elif "gone" in message:
-        raise SandboxError("the keeper of the sandboxes ended in the middle of a call; open a new sandbox")
+        raise SandboxError(outcome.error or "the keeper of the sandboxes ended in a call; open a new sandbox")
 
 
 def _take_output(descriptor: int, outcome: Outcome, output_bytes: int) -> bool:

@@ -144,21 +144,18 @@ class Keeper:
 
     def spawn(self, head: dict[str, Any], descriptors: list[int]) -> None:
         """Fork a child for a call: it executes `argv`, or runs a snippet in fresh namespaces of its own."""
-        if head["is_snippet"]:
+        is_snippet = head["is_snippet"]
+        if is_snippet:
             check(libc.unshare(CLONE_NEWPID), "new pid namespace")
+        pid = -1
         try:
             pid = os.fork()
-        except OSError:
-            self._leave_new_pid_namespace()
-            raise
+        finally:
+            if is_snippet and pid != 0:
+                check(libc.setns(self.own_pid_namespace, CLONE_NEWPID), "back to the own pid namespace")
         if pid == 0:
             become_call(self, head["sandbox"], descriptors)
-        self._leave_new_pid_namespace()
         self.calls[pid] = (head["call"], head["sandbox"], os.dup(descriptors[1]))
-
-    def _leave_new_pid_namespace(self) -> None:
-        """Children are made in the own namespace again, where `unshare` has changed that."""
-        check(libc.setns(self.own_pid_namespace, CLONE_NEWPID), "back to the own pid namespace")
 
     def reap(self) -> None:
         """Report the calls that have ended."""
