@@ -11,7 +11,6 @@ import itertools
 import json
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
-from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -74,12 +73,15 @@ class LocalModel(PolicySource):
         """Run a coroutine on the engine's loop and wait for it.
 
         Raises:
-            InfrastructureError: it took too long.
+            InfrastructureError: it took too long, or the evaluation is over.
         """
+        if self._loop.is_closed():
+            work.close()
+            raise InfrastructureError("the model's engine is closed")
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(_CALL_TIMEOUT_S)
-        except FutureTimeout as error:
+        except TimeoutError as error:
             future.cancel()
             raise InfrastructureError(f"the engine did not answer within {_CALL_TIMEOUT_S:g} s") from error
 
