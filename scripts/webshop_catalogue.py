@@ -36,7 +36,7 @@ def build() -> dict[str, str]:
                 if asin in asins:
                     raise ValueError(f"ASIN {asin} was drawn twice; choose another SEED")
                 asins.add(asin)
-                product = _product(words, table, kind, known, wanted, rng)
+                product = product_of(words, table, kind, known, wanted, rng)
                 products.append(product | {"asin": asin, "category": category, "query": kind})
                 options = product["customization_options"]
                 text = f"Find me {', '.join(wanted[:-1])} {kind} with {wanted[-1]}"
@@ -45,7 +45,9 @@ def build() -> dict[str, str]:
                     "instruction": text,
                     "instruction_attributes": wanted,
                 }
-                human[asin] = [_human(words["human"], kind, wanted, options, rng) for _ in range(NUM_HUMAN)]
+                human[asin] = [
+                    human_instruction(words["human"], kind, wanted, options, rng) for _ in range(NUM_HUMAN)
+                ]
     rng.shuffle(products)
     named = {"products.json": products, "attributes.json": attributes, "human.json": human}
     return {name: _lines(value) for name, value in named.items()}
@@ -70,9 +72,10 @@ def _attribute_sets(table: list[str], rng: Random) -> list[tuple[list[str], list
     return sets
 
 
-def _product(
+def product_of(
     words: Table, table: Table, kind: str, known: list[str], wanted: list[str], rng: Random
 ) -> Table:
+    """A record of a product of a kind, with its known attributes, all but the ASIN and the categories."""
     brand, model, use = (
         rng.choice(source) for source in (words["brands"], words["model_words"], table["uses"])
     )
@@ -121,7 +124,8 @@ def _options(words: Table, groups: Table, rng: Random) -> Table:
     return options
 
 
-def _human(table: Table, kind: str, wanted: list[str], options: Table, rng: Random) -> Table:
+def human_instruction(table: Table, kind: str, wanted: list[str], options: Table, rng: Random) -> Table:
+    """An instruction as a person would write it, with what it asks for."""
     facts = rng.sample(wanted, len(wanted))
     join = rng.choice(table["join"])
     text = rng.choice(table["attributes"]).format(item=kind, facts=", ".join(facts[:-1]) + join + facts[-1])
