@@ -82,4 +82,9 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "molt_envs.families.textarena.env:TextArenaEnv",
         "A game of textarena, alone or from one seat against policies, scripts or people",
     ),
+    EnvEntry(
+        "molt/TextWorld-v0",
+        "molt_envs.families.textworld.env:TextWorldEnv",
+        "Text adventures of a given size, generated and compiled by textworld",
+    ),
 )

@@ -1,0 +1,1 @@
+"""TextWorld: text adventures that the library textworld generates and compiles."""

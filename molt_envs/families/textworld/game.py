@@ -1,0 +1,142 @@
+"""Generated games of textworld: their files, and one game as it is played.
+
+In: a size and a seed. Out: a running game with its state; nothing stays on disk.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from molt_envs.errors import InfrastructureError
+from molt_envs.extras import import_extra
+
+_PROMPT = re.compile(r"\n*>?[ ]*-= [^\n]* =-\d+/\d+\s*$")
+_MENU = "Would you like to RESTART"
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a game is."""
+
+    num_rooms: int = 3
+    """Rooms of the world."""
+    num_objects: int = 5
+    """Things in it."""
+    quest_length: int = 3
+    """Commands of the shortest solution."""
+
+
+@functools.lru_cache(maxsize=16)
+def game_files(size: Size, seed: int) -> dict[str, bytes]:
+    """The compiled game by file name; some seconds for a new one.
+
+    Raises:
+        ImportError: textworld is not installed.
+        ValueError: textworld cannot make a game of this size.
+    """
+    library = import_extra("textworld", "textworld", "molt/TextWorld-v0")
+    options = library.GameOptions()
+    options.seeds = seed
+    options.nb_rooms = size.num_rooms
+    options.nb_objects = size.num_objects
+    options.quest_length = size.quest_length
+    with tempfile.TemporaryDirectory(prefix="molt-textworld-") as folder:
+        options.path = str(Path(folder, "game.z8"))
+        try:
+            library.make(options)
+        except (AssertionError, LookupError, ValueError) as error:
+            raise ValueError(f"textworld makes no game for {size}, seed {seed}: {error}") from error
+        return {name: Path(folder, name).read_bytes() for name in ("game.z8", "game.json")}
+
+
+class Game:
+    """A running game; a context manager.
+
+    Args:
+        size: of the world.
+        seed: of its generation.
+
+    Raises:
+        ImportError, ValueError: see `game_files`.
+    """
+
+    def __init__(self, size: Size, seed: int) -> None:
+        library = import_extra("textworld", "textworld", "molt/TextWorld-v0")
+        wanted = library.EnvInfos(
+            admissible_commands=True,
+            policy_commands=True,
+            objective=True,
+            won=True,
+            lost=True,
+            max_score=True,
+        )
+        files = game_files(size, seed)
+        # The engine holds the game in memory once it has begun.
+        with tempfile.TemporaryDirectory(prefix="molt-textworld-") as folder:
+            for name, data in files.items():
+                Path(folder, name).write_bytes(data)
+            with warnings.catch_warnings():
+                # The interpreter does not know the game by its hash; the points come from textworld itself.
+                warnings.filterwarnings("ignore", message="Game .* is not fully supported")
+                self._env = library.start(str(Path(folder, "game.z8")), wanted)
+                self._state: Any = self._env.reset()
+        objective = str(self._state.objective)
+        self.text = _clean(str(self._state.feedback))
+        start = self.text.find(objective)
+        if start < 0:
+            raise InfrastructureError(f"the game of seed {seed} does not begin with its objective")
+        self.text = self.text[start:]
+
+    def play(self, command: str) -> None:
+        """Take one of `commands`."""
+        self._state, _, _ = self._env.step(command)
+        self.text = _clean(str(self._state.feedback))
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        """What may be done now."""
+        return tuple(self._state.admissible_commands)
+
+    @property
+    def plan(self) -> tuple[str, ...]:
+        """The library's own shortest way on from here."""
+        return tuple(self._state.policy_commands)
+
+    @property
+    def score(self) -> float:
+        """Points so far over all points."""
+        return int(self._state.score) / max(1, int(self._state.max_score))
+
+    @property
+    def won(self) -> bool:
+        """Whether the quest is done."""
+        return bool(self._state.won)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the quest cannot be done any more."""
+        return bool(self._state.lost)
+
+    def close(self) -> None:
+        """End the engine."""
+        self._env.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _clean(feedback: str) -> str:
+    """The text without the status line, and without the menu at the end."""
+    return _PROMPT.sub("", feedback.partition(_MENU)[0]).strip()
