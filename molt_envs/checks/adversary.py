@@ -38,7 +38,7 @@ def _check_defined(subject: Subject) -> str:
 def _check_after_prefix(subject: Subject) -> str:
     """Each beginning of the oracle's actions, then garbage; then all of them with garbage appended."""
     if not subject.oracle_plays:
-        raise NotShown("there is no oracle to begin with")
+        raise NotShown("there is no episode of an oracle to begin with")
     env, num_steps = subject.make_base(), 0
     hostile = (*GARBAGE, *MALFORMED_JSON, *INJECTIONS)
     for one in subject.oracle_plays[: 8 if subject.full else 3]:

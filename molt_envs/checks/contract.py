@@ -98,6 +98,7 @@ def _check_rewards(subject: Subject) -> str:
     low, high = subject.card.reward_range
     require(math.isfinite(low) and math.isfinite(high), f"the declared range is [{low}, {high}]")
     plays = [*subject.oracle_plays, *(one for plays in subject.baseline_plays.values() for one in plays)]
+    subject.require_oracle_ran("declared range")
     for one in plays:
         for turn, reward in enumerate(one.rewards, start=1):
             fine = math.isfinite(reward) and low <= reward <= high

@@ -176,7 +176,7 @@ def _oracle_plays(subject: Subject) -> tuple[list[Play], set[str]]:
     """The oracle's episodes, and the pieces of actions that most of them have: they tell nothing."""
     plays = subject.oracle_plays
     if not plays:
-        raise NotShown("without an oracle the answer is not known here")
+        raise NotShown("without an episode of an oracle the answer is not known here")
     counts = Counter[str]()
     for one in plays:
         counts.update({piece for action in one.actions for piece in _pieces(action)})

@@ -17,6 +17,7 @@ NOT_SHOWN = "oracle not shown: the environment has none"
 
 def _check_oracle(subject: Subject) -> str:
     plays = subject.oracle_plays
+    subject.require_oracle_ran()
     if not plays:
         raise NotShown(NOT_SHOWN)
     failed = [one for one in plays if not one.success]

@@ -16,6 +16,7 @@ import numpy as np
 
 from molt_envs.checks.findings import require
 from molt_envs.env import AgentEnv, EnvCard, Task
+from molt_envs.errors import boundary
 from molt_envs.policy import FixedScript, Policy
 
 Factory = Callable[[], "gymnasium.Env[str, str]"]
@@ -74,6 +75,7 @@ class Subject:
         self.make: Factory = (lambda: gymnasium.make(env)) if isinstance(env, str) else env
         self.origin = env
         self.full = level == "full"
+        self._oracle_errors: list[str] = []
 
     def make_base(self) -> AgentEnv:
         """A fresh environment without wrappers."""
@@ -101,10 +103,23 @@ class Subject:
         env, plays = self.make_base(), list[Play]()
         for task in self.tasks(64 if self.full else 8):
             env.reset(seed=task.index, options={"task_id": task.task_id})
-            if env.oracle(task.index) is not None:
+            if env.oracle(task.index) is None:
+                continue
+            with boundary() as result:
                 plays.append(play(env, oracle_of(task.index), task, task.index))
+            if result.failure is not None:
+                self._oracle_errors.append(f"{task.task_id}: {result.failure.reason}")
         env.close()
         return plays
+
+    def require_oracle_ran(self, about: str = "") -> None:
+        """Fail where an exception broke an episode of the oracle off; `about` is a part of its message."""
+        num_ended = len(self.oracle_plays)
+        errors = [error for error in self._oracle_errors if about in error]
+        num_all = num_ended + len(self._oracle_errors)
+        require(
+            not errors, f"{len(errors)} of {num_all} episodes of the oracle fail: {'; '.join(errors[:2])}"
+        )
 
     @cached_property
     def baseline_plays(self) -> dict[str, list[Play]]:
