@@ -4,6 +4,7 @@ In: commands such as `go to fridge 1`. Out: what ALFWorld says to them, and rewa
 """
 
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,9 @@ class HouseholdEnv(AgentEnv):
     def _turn_now(self, text: str) -> Turn:
         game = self._game
         score = float(game.won)
-        return Turn(text, score, game.won, score, game.won, game.admissible(), game.state_key())
+        # hashed, since the state tells where everything is
+        key = blake2b(game.state_key().encode(), digest_size=8).hexdigest()
+        return Turn(text, score, game.won, score, game.won, game.admissible(), key)
 
     def _running(self) -> World:
         if self.task is None:
