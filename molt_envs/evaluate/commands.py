@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from molt_envs.env import AgentEnv
-from molt_envs.errors import DataError, UnknownEnvError, boundary
+from molt_envs.errors import DataError, boundary
 from molt_envs.evaluate import runner
 from molt_envs.evaluate.openai import OpenAISource, parse_openai
 from molt_envs.evaluate.policy import BUILT_IN, BuiltIn, PolicySource, from_python
@@ -78,7 +78,7 @@ def evaluate(
         prices = Prices(price_in, price_out)
         summaries = summarise(records, prices)
         _write(folder, settings, records, summaries, parquet)
-    except (ValueError, UnknownEnvError, DataError) as error:
+    except ValueError as error:
         typer.echo(f"molt-envs: {error}", err=True)
         raise typer.Exit(2) from error
     _show(console, summaries, folder)
@@ -143,14 +143,16 @@ def make_source(policy: str, api_key: str | None = None) -> PolicySource:
 
 def _sizes(console: Console, env_id: str, split: str) -> dict[str, int]:
     """The size of the split by environment; with `all`, what cannot be evaluated is named and left out."""
-    if env_id != "all":
-        return {(resolved := resolve(env_id).env_id): _size(resolved, split)}
+    chosen = [entry.env_id for entry in entries()] if env_id == "all" else [resolve(env_id).env_id]
     sizes: dict[str, int] = {}
-    for entry in entries():
+    for one in chosen:
         with boundary() as result:
-            sizes[entry.env_id] = _size(entry.env_id, split)
-        if result.failure is not None:
-            console.print(f"left out: {entry.env_id}: {result.failure.reason}", markup=False, soft_wrap=True)
+            sizes[one] = _size(one, split)
+        if result.failure is None:
+            continue
+        if env_id != "all":
+            raise ValueError(f"{one} cannot be evaluated: {result.failure.reason}")
+        console.print(f"left out: {one}: {result.failure.reason}", markup=False, soft_wrap=True)
     if not sizes:
         raise ValueError(
             f"no environment can be evaluated on the split {split!r}; `molt-envs list` shows why"
