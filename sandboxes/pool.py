@@ -1,4 +1,4 @@
-"""A pool of warm sandboxes: in, how to open one, and how many may be open; out, a fresh one for each `with`.
+"""A pool of warm sandboxes: in, how to open one, and how many at once; out, a fresh one for each `with`.
 
 A sandbox is used once and closed; its place is free again on every path, also when opening or closing raises.
 """
@@ -7,85 +7,83 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import Self
 
 from sandboxes.base import Sandbox, SandboxError
 
-CLOSE_TIMEOUT_S = 60.0
-
-
-class _Request:
-    """What one asyncio borrower waits for; changed under the pool's lock."""
-
-    sandbox: Sandbox | None = None
-    is_abandoned = False
+NUM_WAITING = 256
+"""Asyncio borrowers that are served or wait in threads; more wait in line."""
 
 
 class SandboxPool:
-    """At most `num_open` sandboxes at once, lent and warm ones together; up to `num_warm` wait ready."""
+    """Lends up to `num_lent` sandboxes at once; `num_warm` more are open or being opened."""
 
-    def __init__(self, open_one: Callable[[], Sandbox], *, num_open: int, num_warm: int = 0) -> None:
-        if not 0 <= num_warm <= num_open or num_open < 1:
-            raise ValueError(
-                f"num_open={num_open}, num_warm={num_warm}; give 1 or more, no more warm than open"
-            )
+    def __init__(self, open_one: Callable[[], Sandbox], *, num_lent: int, num_warm: int = 0) -> None:
+        if num_lent < 1 or num_warm < 0:
+            raise ValueError(f"num_lent={num_lent}, num_warm={num_warm}; give at least 1 and 0")
         self._open_one = open_one
-        self._num_open, self._num_warm = num_open, num_warm
-        self._condition = threading.Condition()
-        self._warm: deque[Sandbox] = deque()
-        self._num_places_taken = 0
+        self._places = threading.BoundedSemaphore(num_lent)
+        self._lock = threading.Lock()
         self._is_closed = False
-        self._filler = threading.Thread(target=self._fill, name="sandbox-pool", daemon=True)
-        if num_warm:
-            self._filler.start()
-
-    @property
-    def num_free(self) -> int:
-        """Places that are neither lent nor warm nor being opened."""
-        with self._condition:
-            return self._num_open - self._num_places_taken
+        self._openers = ThreadPoolExecutor(max(1, num_warm), "sandbox-opener")
+        self._holders = ThreadPoolExecutor(NUM_WAITING, "sandbox-holder")
+        self._warm = deque(self._openers.submit(open_one) for _ in range(num_warm))
 
     @contextmanager
     def lend(self, timeout_s: float = 60.0) -> Generator[Sandbox]:
         """A fresh sandbox until the end of `with`; TimeoutError when no place is free by then."""
-        sandbox = self._acquire(timeout_s)
+        if not self._places.acquire(timeout=timeout_s):
+            raise TimeoutError(f"no sandbox was free within {timeout_s:g} s; raise num_lent or end some")
         try:
-            yield sandbox
+            with self._take() as sandbox:
+                yield sandbox
         finally:
-            self._release(sandbox)
+            self._places.release()
 
     @asynccontextmanager
     async def lend_async(self, timeout_s: float = 60.0) -> AsyncGenerator[Sandbox]:
-        """The same for asyncio: opening and closing happen in threads; the sandbox's calls block."""
-        request = _Request()
+        """The same for asyncio; the sandbox's own calls still block.
+
+        A thread lends and waits for the end: a cancelled borrower, or a closed loop, leaves nothing open.
+        """
+        loop = asyncio.get_running_loop()
+        lent: asyncio.Future[Sandbox] = loop.create_future()
+        is_done = threading.Event()
+
+        def hold() -> None:
+            with self.lend(timeout_s) as sandbox:
+                if not is_done.is_set():
+                    loop.call_soon_threadsafe(lent.set_result, sandbox)
+                    is_done.wait()
+
+        holding = loop.run_in_executor(self._holders, hold)
         try:
-            await asyncio.to_thread(self._acquire_for, request, timeout_s)
-        except asyncio.CancelledError:  # the thread goes on: what it acquires is nobody's
-            self._abandon(request)
-            raise
-        assert request.sandbox is not None
-        try:
-            yield request.sandbox
-        finally:  # a thread of its own closes it, whatever becomes of the event loop
-            closing = threading.Thread(target=self._release, args=(request.sandbox,), name="sandbox-close")
-            closing.start()
-            await asyncio.to_thread(closing.join, CLOSE_TIMEOUT_S)
+            await asyncio.wait((lent, holding), return_when=FIRST_COMPLETED)
+            if not lent.done():
+                holding.result()
+            yield lent.result()
+        finally:
+            is_done.set()
+            if lent.done():
+                await asyncio.shield(holding)
+            else:  # whatever the thread still gets, it closes; how that ends interests nobody
+                holding.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
     def close(self) -> None:
         """Close the warm ones and lend no more; lent ones close at the end of their `with`. Idempotent."""
-        with self._condition:
+        with self._lock:
             self._is_closed = True
-            warm, self._warm = self._warm, deque()
-            self._condition.notify_all()
-        for sandbox in warm:
-            self._release(sandbox)
-        if self._filler.is_alive():
-            self._filler.join(CLOSE_TIMEOUT_S)
+            warm, self._warm = self._warm, deque[Future[Sandbox]]()
+        self._openers.shutdown(cancel_futures=True)
+        for future in warm:
+            if not future.cancelled() and future.exception() is None:
+                future.result().close()
+        self._holders.shutdown(wait=False)
 
     def __enter__(self) -> Self:
         return self
@@ -95,75 +93,12 @@ class SandboxPool:
     ) -> None:
         self.close()
 
-    def _acquire(self, timeout_s: float) -> Sandbox:
-        end = time.monotonic() + timeout_s
-        with self._condition:
-            while not self._warm and self._num_places_taken >= self._num_open and not self._is_closed:
-                if not self._condition.wait(max(0.0, end - time.monotonic())) and time.monotonic() >= end:
-                    raise TimeoutError(
-                        f"no sandbox was free within {timeout_s:g} s: {self._num_open} are used; raise num_open"
-                    )
+    def _take(self) -> Sandbox:
+        """A warm one, whose successor is opened meanwhile, or one opened now."""
+        with self._lock:
             if self._is_closed:
                 raise SandboxError("the pool is closed; open another")
-            if self._warm:
-                sandbox = self._warm.popleft()
-                self._condition.notify_all()
-                return sandbox
-            self._num_places_taken += 1
-        return self._open_in_place()
-
-    def _open_in_place(self) -> Sandbox:
-        """Open one in a place that is taken already; the place is given back when that fails."""
-        try:
-            return self._open_one()
-        except BaseException:
-            self._give_back()
-            raise
-
-    def _release(self, sandbox: Sandbox) -> None:
-        try:
-            sandbox.close()
-        finally:
-            self._give_back()
-
-    def _acquire_for(self, request: _Request, timeout_s: float) -> None:
-        sandbox = self._acquire(timeout_s)
-        with self._condition:
-            if not request.is_abandoned:
-                request.sandbox = sandbox
-                return
-        self._release(sandbox)
-
-    def _abandon(self, request: _Request) -> None:
-        with self._condition:
-            request.is_abandoned = True
-        if request.sandbox is not None:
-            self._release(request.sandbox)
-
-    def _give_back(self) -> None:
-        with self._condition:
-            self._num_places_taken -= 1
-            self._condition.notify_all()
-
-    def _fill(self) -> None:
-        """Keep sandboxes warm. One that cannot be opened is left to the next borrower, who is told why."""
-        while True:
-            with self._condition:
-                while not self._is_closed and (
-                    len(self._warm) >= self._num_warm or self._num_places_taken >= self._num_open
-                ):
-                    self._condition.wait(60)
-                if self._is_closed:
-                    return
-                self._num_places_taken += 1
-            try:
-                sandbox = self._open_in_place()
-            except (SandboxError, OSError):
-                time.sleep(0.1)
-                continue
-            with self._condition:
-                if not self._is_closed:
-                    self._warm.append(sandbox)
-                    self._condition.notify_all()
-                    continue
-            self._release(sandbox)
+            taken = self._warm.popleft() if self._warm else None
+            if taken is not None:
+                self._warm.append(self._openers.submit(self._open_one))
+        return self._open_one() if taken is None else taken.result()

@@ -13,7 +13,7 @@ Ending = Literal["timeout", "memory", "killed", "cut"]
 
 @dataclass(frozen=True)
 class Snippet:
-    """One attack: a Python program that runs inside, behind `prelude.py`, with the host's facts in `HOST`."""
+    """One attack: a Python program that runs inside, behind the prelude, with the host's facts in `HOST`."""
 
     name: str
     """Unique."""

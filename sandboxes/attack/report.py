@@ -10,7 +10,6 @@ from sandboxes.attack import leftovers
 from sandboxes.attack.catalogue import Snippet
 from sandboxes.attack.suite import LIMITS, Suite, Verdict
 from sandboxes.base import Backend
-from sandboxes.docker_container import list_owned
 from sandboxes.docker_engine import connect
 
 SETTLE_S = 15.0
@@ -71,7 +70,7 @@ def _left(backend: str, marker: str, mounts_before: set[str]) -> list[str]:
     containers = []
     if backend == "docker":
         engine = connect()
-        containers = [f"container {name}" for name in list_owned(engine)]
+        containers = [f"container {name}" for name in engine.owned()]
         engine.api.close()
     new_mounts = [f"mount {point}" for point in leftovers.mounts() - mounts_before]
     return [

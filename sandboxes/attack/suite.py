@@ -30,7 +30,7 @@ LIMITS = Limits(
     output_bytes=64 * 1024,
 )
 """Small, so that attacks reach them soon."""
-PRELUDE = Path(__file__).parent / "prelude.py"
+PRELUDE = Path(__file__).parent / "snippets" / "prelude.txt"
 AFTER_CALL_S = 1.0
 """How long a killed process may take to vanish."""
 HOST_TIMEOUT_S = 30.0
