@@ -20,8 +20,8 @@ import socket
 import struct
 import sys
 import time
-from types import FrameType, ModuleType
-from typing import Any, NoReturn
+from types import FrameType, ModuleType, TracebackType
+from typing import Any
 
 CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0x4000000, 0x8000000
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
@@ -142,8 +142,8 @@ class Keeper:
             check(libc.umount2(folder.encode(), MNT_DETACH), f"unmount {folder}")
             os.rmdir(folder)
 
-    def spawn(self, head: dict[str, Any], descriptors: list[int]) -> None:
-        """Fork a child for a call: it executes `argv`, or runs a snippet in fresh namespaces of its own."""
+    def spawn(self, head: dict[str, Any], descriptors: list[int]) -> dict[str, str] | None:
+        """Fork a child, which executes `argv`; for a snippet return there too, with its environment."""
         is_snippet = head["is_snippet"]
         if is_snippet:
             check(libc.unshare(CLONE_NEWPID), "new pid namespace")
@@ -154,8 +154,9 @@ class Keeper:
             if is_snippet and pid != 0:
                 check(libc.setns(self.own_pid_namespace, CLONE_NEWPID), "back to the own pid namespace")
         if pid == 0:
-            become_call(self, head["sandbox"], descriptors)
+            return become_call(self, head["sandbox"], descriptors)
         self.calls[pid] = (head["call"], head["sandbox"], os.dup(descriptors[1]))
+        return None
 
     def reap(self) -> None:
         """Report the calls that have ended."""
@@ -168,8 +169,11 @@ class Keeper:
             answer(report, {"exit_code": code if code >= 0 else 128 - code})
             os.close(report)
 
-    def handle(self, head: dict[str, Any], descriptors: list[int]) -> None:
-        """Serve one request; what fails is answered as {"error": …} on its report, the second descriptor."""
+    def handle(self, head: dict[str, Any], descriptors: list[int]) -> dict[str, str] | None:
+        """Serve one request; what fails is answered as {"error": …} on its report, the second descriptor.
+
+        As `spawn`, it returns twice for a snippet.
+        """
         name = head["op"]
         try:
             if name == "kill":
@@ -177,7 +181,7 @@ class Keeper:
                     if call == head["call"]:
                         os.kill(pid, signal.SIGKILL)
             elif name == "spawn":
-                self.spawn(head, descriptors)
+                return self.spawn(head, descriptors)
             elif name == "open":
                 folder = self.open(head["sandbox"], read_json(descriptors[0]))
                 answer(descriptors[1], {}, [folder])
@@ -190,12 +194,13 @@ class Keeper:
                 answer(descriptors[1], {})
         except OSError as error:
             answer(descriptors[1], {"error": f"{name}: {error}"})
+        return None
 
-    def serve(self, driver_pid: int) -> None:
-        """Until the driver hangs up or is gone."""
+    def serve(self, driver_pid: int) -> dict[str, str] | None:
+        """Until the driver is gone; in a copy of the keeper, the environment of the snippet to run."""
         driver = os.pidfd_open(driver_pid)
         if os.getppid() != driver_pid:
-            return
+            return None
         woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(waker)
         signal.signal(signal.SIGCHLD, wake)
@@ -208,12 +213,14 @@ class Keeper:
                 os.read(woken, 4096)
                 self.reap()
             if driver in ready:
-                return
+                return None
             if self.control.fileno() in ready:
                 head, descriptors, _, _ = socket.recv_fds(self.control, 4096, 8)
                 if not head:
-                    return
-                self.handle(json.loads(head), descriptors)
+                    return None
+                snippet_env = self.handle(json.loads(head), descriptors)
+                if snippet_env is not None:
+                    return snippet_env
                 for descriptor in descriptors:
                     os.close(descriptor)
 
@@ -250,8 +257,8 @@ def read_json(descriptor: int) -> dict[str, Any]:
     return json.loads(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
 
 
-def become_call(keeper: Keeper, sandbox: int, descriptors: list[int]) -> NoReturn:
-    """In the child: join the group, keep only the call's descriptors, execute; never returns."""
+def become_call(keeper: Keeper, sandbox: int, descriptors: list[int]) -> dict[str, str]:
+    """In the child: join the group, keep only the call's descriptors, execute or isolate."""
     try:
         request = read_json(descriptors[0])
         check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "parent-death signal")
@@ -277,7 +284,7 @@ def become_call(keeper: Keeper, sandbox: int, descriptors: list[int]) -> NoRetur
     except OSError as error:
         answer(REPORT_FD, {"error": f"a call cannot start: {error}"})
         os._exit(111)
-    run_snippet(request["env"])
+    return request["env"]
 
 
 def wake(number: int, frame: FrameType | None) -> None:
@@ -318,7 +325,7 @@ def enter_namespaces(keeper: Keeper, sandbox: int, uid: int) -> None:
     check(libc.prctl(PR_SET_SECCOMP, 2, header, 0, 0), "system-call filter")
 
 
-def run_snippet(env: dict[str, str]) -> NoReturn:
+def run_snippet(env: dict[str, str]) -> None:
     """Process 1 stays to reap, out of reach (it is not dumpable); process 2 runs the snippet."""
     answer(REPORT_FD, {"started": True})
     os.close(REPORT_FD)
@@ -333,31 +340,30 @@ def run_snippet(env: dict[str, str]) -> NoReturn:
     libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)
     os.environ.clear()
     os.environ.update(env)
-    main = ModuleType("__main__")
-    sys.modules["__main__"] = main
+    main_module = ModuleType("__main__")
+    sys.modules["__main__"] = main_module
     sys.argv[:] = ["-c"]
-    try:
-        exec(compile(code, "<string>", "exec"), vars(main))
-    except SystemExit:
-        raise
-    except BaseException as error:
-        without_this_frame = error.__traceback__ and error.__traceback__.tb_next
-        sys.excepthook(type(error), error.with_traceback(without_this_frame), without_this_frame)
-        sys.exit(1)
-    sys.exit(0)
+    sys.excepthook = show_error
+    exec(compile(code, "<string>", "exec"), vars(main_module))
+
+
+def show_error(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """As the interpreter does, without the keeper's frames."""
+    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        trace = trace.tb_next
+    sys.__excepthook__(kind, error.with_traceback(trace), trace)
 
 
 def main() -> None:
-    """Serve on descriptor 3 for the driver whose pid is the argument."""
+    """Serve the driver whose pid is the first argument, on the descriptor that is the second."""
     keeper = Keeper(socket.socket(fileno=int(sys.argv[2])))
     gc.collect()
     gc.freeze()
-    try:
-        keeper.serve(int(sys.argv[1]))
-    except SystemExit:
-        raise
-    else:
+    snippet_env = keeper.serve(int(sys.argv[1]))
+    if snippet_env is None:
         keeper.end()
+    else:
+        run_snippet(snippet_env)
 
 
 if __name__ == "__main__":

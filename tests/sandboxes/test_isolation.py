@@ -118,7 +118,7 @@ def test_only_the_standard_descriptors_are_open(sandbox: Sandbox) -> None:
 
 
 def test_the_hosts_files_and_processes_are_not_there(sandbox: Sandbox) -> None:
-    code = "import os\nplaces = '/etc/shadow', '/home', '/var', '/root/.ssh', '/sys'\n"
+    code = "import os\nplaces = '/etc/shadow', '/home', '/var', '/sys'\n"
     code += "print([place for place in places if os.path.exists(place)])\n"
     code += "print([int(n) for n in os.listdir('/proc') if n.isdecimal() and int(n) > 9])"
     assert python(sandbox, code).split("\n") == ["[]", "[]"]
@@ -214,7 +214,7 @@ def test_a_memory_bomb_is_killed_and_told(sandbox: Sandbox, code: str) -> None:
 
 def test_disk_and_inodes_are_limited(sandbox: Sandbox) -> None:
     for fill in (
-        "open('/work/f', 'wb').write(bytes(9 * 2**20))",
+        "open('f', 'wb').write(bytes(9 * 2**20))",
         "[open(f'/tmp/{n}', 'w') for n in range(99)]",
     ):
         result = sandbox.run_python(f"import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n{fill}")
@@ -231,7 +231,7 @@ def test_output_is_cut_and_an_endless_writer_ends(sandbox: Sandbox) -> None:
 
 def test_a_daemon_does_not_outlive_its_call(sandbox: Sandbox) -> None:
     code = "import os, time\nif not os.fork():\n    os.setsid()\n    if os.fork(): os._exit(0)\n"
-    code += "    while True:\n        open('/work/beat', 'w').write(str(time.time())); time.sleep(.01)\n"
+    code += "    while True:\n        open('beat', 'w').write(str(time.time())); time.sleep(.01)\n"
     code += "time.sleep(.3)"
     start_s = time.monotonic()
     sandbox.run_python(code)
@@ -251,7 +251,7 @@ def test_the_work_folder_stays_between_calls_and_is_shared_with_files_from_outsi
     code = "text = open('in/data.txt').read(); open('out.txt', 'w').write(text + '!')"
     python(sandbox, code)
     assert sandbox.read_file("out.txt", 10) == b"given!"
-    assert sandbox.run(["cat", "/work/out.txt"]).stdout == b"given!"
+    assert sandbox.run(["cat", "out.txt"]).stdout == b"given!"
     with pytest.raises(SandboxFileError, match="No space left"):
         sandbox.write_file("big", bytes(5 * MIB))
 
@@ -273,7 +273,7 @@ def test_one_snippet_cannot_poison_the_next(sandbox: Sandbox) -> None:
     code = "import builtins, os, sys, json\nbuiltins.print = None\nsys.modules['json'] = None\n"
     code += "os.environ['X'] = 'y'\n"
     code += "for name in ('sitecustomize.py', 'usercustomize.py', 'json.py', 'x.pth'):\n"
-    code += "    open('/work/' + name, 'w').write('import nothing_like_this')\nos.umask(0)\nkept = 1"
+    code += "    open(name, 'w').write('import nothing_like_this')\nos.umask(0)\nkept = 1"
     sandbox.run_python(code)
     check = "import json, os; print('kept' in globals(), json.dumps(os.environ.get('X')), os.umask(0o22))"
     assert python(sandbox, check) == "False null 18"
