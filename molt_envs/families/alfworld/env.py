@@ -15,7 +15,6 @@ from molt_envs.families.alfworld.household import goals
 from molt_envs.families.alfworld.oracle import HouseholdOracle, RoutinePolicy
 from molt_envs.families.alfworld.original import find_games, read_game
 from molt_envs.families.alfworld.tasks import make_world
-from molt_envs.families.alfworld.world import World
 from molt_envs.policy import Policy
 
 SUMMARY = "Find things in a household, clean, heat or cool them, and bring them where they belong, in text"
@@ -59,7 +58,9 @@ class HouseholdEnv(AgentEnv):
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> HouseholdOracle:
         """A policy that does the running task; `noise` leaves out steps that it needs."""
-        return HouseholdOracle(self._running(), self._put, seed, noise)
+        if self.task is None:
+            raise ValueError("oracle() needs a running task; call reset() first")
+        return HouseholdOracle(self._world, self._put, seed, noise)
 
     def baselines(self, seed: int = 0) -> dict[str, Policy]:
         """See `AgentEnv.baselines`; the script carries the first thing of each place to the next one."""
@@ -86,8 +87,3 @@ class HouseholdEnv(AgentEnv):
         # hashed, since the state tells where everything is
         key = blake2b(game.state_key().encode(), digest_size=8).hexdigest()
         return Turn(text, score, game.won, score, game.won, game.admissible(), key)
-
-    def _running(self) -> World:
-        if self.task is None:
-            raise ValueError("oracle() needs a running task; call reset() first")
-        return self._world

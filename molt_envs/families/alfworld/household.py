@@ -21,15 +21,24 @@ NUM_ROOMS = {"train": 20, "validation": 5, "test": 5}
 """Rooms of each kind."""
 SEEN_SHARE = 8
 """One goal in so many of the rooms of `train` is in `seen`."""
-# task type -> goals of one room, its kinds of room, what the thing must be able to, the appliance
-KINDS: dict[str, tuple[int, tuple[str, ...], str, str]] = {
-    "pick_and_place_simple": (16, ("kitchen", "living", "bedroom", "bathroom"), "pickupable", ""),
-    "look_at_obj_in_light": (10, ("living", "bedroom"), "pickupable", ""),
-    "pick_clean_then_place_in_recep": (22, ("kitchen", "bathroom"), "cleanable", "sinkbasin"),
-    "pick_heat_then_place_in_recep": (30, ("kitchen",), "heatable", "microwave"),
-    "pick_cool_then_place_in_recep": (30, ("kitchen",), "coolable", "fridge"),
-    "pick_two_obj_and_place": (16, ("kitchen", "living", "bedroom", "bathroom"), "pickupable", ""),
-}
+
+
+@dataclass(frozen=True)
+class TaskKind:
+    """A type of task."""
+
+    num_goals: int
+    """Most goals of this type in one room."""
+    rooms: list[str]
+    """Kinds of room it is played in."""
+    ability: str
+    """What the thing must be able to."""
+    appliance: str
+    """Type of receptacle that the room must have; empty for none."""
+    state: str | None
+    """What the thing must be in the end."""
+    words: list[str]
+    """The task in words, with fields for the thing and the target."""
 
 
 @dataclass(frozen=True)
@@ -86,14 +95,20 @@ def kinds() -> Mapping[str, Kind]:
 
 
 @cache
+def task_kinds() -> Mapping[str, TaskKind]:
+    """Every type of task by name."""
+    return {name: TaskKind(**row) for name, row in _table()["tasks"].items()}
+
+
+@cache
 def goals() -> Mapping[str, tuple[RoomGoal, ...]]:
     """The goals of each split, in an order that mixes types and rooms."""
     found: dict[str, list[RoomGoal]] = {split: [] for split in ("train", "seen", "validation", "test")}
     for split, room in rooms():
-        for task_type, (num_goals, *_) in KINDS.items():
+        for task_type, task_kind in task_kinds().items():
             rng = random.Random(f"{room.name} {task_type}")
             drawn = list(_goals_of(room, task_type))
-            drawn = rng.sample(drawn, min(num_goals, len(drawn)))
+            drawn = rng.sample(drawn, min(task_kind.num_goals, len(drawn)))
             num_seen = len(drawn) // SEEN_SHARE if split == "train" else 0
             found["seen"] += drawn[:num_seen]
             found[split] += drawn[num_seen:]
@@ -137,12 +152,12 @@ def _room(kind: str, number: int, counts: Mapping[str, int]) -> Room:
 
 def _goals_of(room: Room, task_type: str) -> Iterator[RoomGoal]:
     """Every goal of a type that the room can have, the thing starting somewhere else."""
-    _, room_kinds, ability, appliance = KINDS[task_type]
-    if room.kind not in room_kinds or (appliance and not room.has(appliance)):
+    wanted = task_kinds()[task_type]
+    if room.kind not in wanted.rooms or (wanted.appliance and not room.has(wanted.appliance)):
         return
     for thing in kinds().values():
         homes = {receptacle.kind for receptacle in room.receptacles} & thing.fits
-        if room.kind not in thing.rooms or ability not in thing.abilities:
+        if room.kind not in thing.rooms or wanted.ability not in thing.abilities:
             continue
         if task_type == "look_at_obj_in_light":
             for lamp in ("desklamp", "floorlamp"):

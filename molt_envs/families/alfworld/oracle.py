@@ -13,6 +13,8 @@ from molt_envs.families.alfworld.world import World
 
 NUM_WRONG = 4
 """Most receptacles that are searched in vain for one thing; with it, every task ends within 50 steps."""
+VERBS = ("use", "heat", "cool", "clean", "move", "put", "open", "take", "go")
+"""What the routine does, the most urgent first."""
 
 
 class HouseholdOracle:
@@ -40,14 +42,14 @@ class HouseholdOracle:
         found = self._where(goal.thing)
         if goal.receptacle and goal.state is None:  # what lies there already counts
             found = [pair for pair in found if world.receptacles[pair[1]].kind != goal.receptacle] or found
-        target = self._target(found)
+        target = self._any(goal.receptacle) if goal.receptacle else -1
         for thing, home in found[: goal.num_things]:
             name = world.things[thing].name
             yield from self._search(goal.thing, home)
             yield f"take {name} from {world.receptacles[home].name}"
             for verb, (_, kind, state, _) in APPLIANCES.items():
                 if goal.state == state:
-                    appliance = self._first(kind)
+                    appliance = world.receptacles[self._any(kind)].name
                     yield f"go to {appliance}"
                     yield f"{verb} {name} with {appliance}"
             if goal.lamp:
@@ -89,40 +91,22 @@ class HouseholdOracle:
         ]
         return self._rng.sample(pairs, len(pairs))
 
-    def _target(self, found: list[tuple[int, int]]) -> int:
-        """The receptacle to bring things to, or -1 where nothing is brought."""
-        goal = self._world.goal
-        numbers = [
-            n for n, receptacle in enumerate(self._world.receptacles) if receptacle.kind == goal.receptacle
-        ]
-        return self._rng.choice(numbers) if numbers else -1
-
-    def _first(self, kind: str) -> str:
-        return next(receptacle.name for receptacle in self._world.receptacles if receptacle.kind == kind)
+    def _any(self, kind: str) -> int:
+        """One of the receptacles of a type."""
+        return self._rng.choice([n for n, one in enumerate(self._world.receptacles) if one.kind == kind])
 
 
 class RoutinePolicy:
-    """Carries the first thing of each receptacle to the next one that takes it, whatever the task is."""
+    """Does whatever it has not yet done, in a fixed order of verbs, whatever the task is."""
 
     def __init__(self) -> None:
-        self._visited: set[str] = set()
+        self._done: set[str] = set()
 
     def act(self, observation: str, info: Mapping[str, Any]) -> str:
         """The next action."""
-        actions: tuple[str, ...] = info["admissible_actions"]
-        for verb in ("use", "heat", "cool", "clean"):
-            action = next((one for one in actions if one.startswith(f"{verb} ")), None)
-            if action is not None and action not in self._visited:
-                self._visited.add(action)
-                return action
-        for verb in ("move", "put", "open", "take"):
-            action = next((one for one in actions if one.startswith(f"{verb} ")), None)
-            if action is not None and action.split(" from ")[0] not in self._visited:
-                self._visited.add(action.split(" from ")[0])
-                return action
-        fresh = [one for one in actions if one.startswith("go to ") and one not in self._visited]
-        if not fresh:
-            self._visited = {one for one in self._visited if not one.startswith("go to ")}
-            return next((one for one in actions if one.startswith("go to ")), "look")
-        self._visited.add(fresh[0])
-        return fresh[0]
+        fresh = [
+            one for one in info["admissible_actions"] if one.split()[0] in VERBS and one not in self._done
+        ]
+        action = min(fresh, key=lambda one: VERBS.index(one.split()[0]), default="look")
+        self._done.add(action)
+        return action
