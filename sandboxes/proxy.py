@@ -1,16 +1,14 @@
 """HTTP for tools without a network in the sandbox: in, requests; out, answers of allowed hosts only.
 
-The proxy runs on the host. Tools reach it over a unix socket (as an HTTP proxy, URLs in full, https
-included), or hand it a JSON line that a process in the sandbox wrote. It follows no redirect, and connects to
-the address that it has checked, not to a name that may change.
+The proxy runs on the host; tools reach it over a unix socket, as an HTTP proxy: `GET https://host/path`, the
+URL in full, https included. It follows no redirect, and connects to the address that it has checked, not to a
+name that may change.
 """
 
 from __future__ import annotations
 
-import base64
 import http.client
 import ipaddress
-import json
 import socket
 import socketserver
 import ssl
@@ -20,16 +18,24 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 from urllib.parse import urlsplit
 
 from sandboxes.limits import MIB
 
-NUM_CONNECTIONS = 32
-_NOT_FORWARDED = frozenset(
-    ("connection", "host", "keep-alive", "proxy-authorization", "proxy-connection", "te", "trailer")
-    + ("transfer-encoding", "upgrade", "content-length", "accept-encoding")
+NUM_FETCHES = 32
+"""At once; more wait."""
+_OF_ONE_HOP = (
+    "connection",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
 )
+_OWN = ("host", "content-length", "accept-encoding", "proxy-authorization")
+_NOT_FORWARDED = frozenset((*_OF_ONE_HOP, *_OWN))
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -100,22 +106,6 @@ class HttpProxy:
             return Answer(504, f"{url} did not answer within {self.policy.timeout_s:g} s\n".encode())
         except (OSError, http.client.HTTPException) as error:
             return Answer(502, f"{url} could not be reached: {error}\n".encode())
-
-    def answer_line(self, line: bytes) -> bytes:
-        """One JSON line {url, method, headers, body (base64)} in; {status, headers, body (base64)} out."""
-        try:
-            request = cast(dict[str, object], json.loads(line))
-            headers = {str(k): str(v) for k, v in cast(dict[str, object], request.get("headers", {})).items()}
-            body = base64.b64decode(str(request.get("body", "")))
-            answer = self.fetch(str(request.get("method", "GET")), str(request["url"]), headers, body)
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            answer = Answer(400, f'not a request ({error!r}); write {{"url": "https://…"}}\n'.encode())
-        told = {
-            "status": answer.status,
-            "headers": dict(answer.headers),
-            "body": base64.b64encode(answer.body).decode(),
-        }
-        return json.dumps(told).encode() + b"\n"
 
     def serve(self, path: Path) -> ProxyServer:
         """The proxy on a unix socket at `path`, until its `close`."""
@@ -209,7 +199,7 @@ class _Server(socketserver.ThreadingUnixStreamServer):
 
     def __init__(self, path: str, proxy: HttpProxy) -> None:
         self.proxy = proxy
-        self.places = threading.BoundedSemaphore(NUM_CONNECTIONS)
+        self.places = threading.BoundedSemaphore(NUM_FETCHES)
         super().__init__(path, _Handler)
 
 
@@ -224,20 +214,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def answer(self) -> None:
         """Fetch what the request line names."""
-        if not self.server.places.acquire(blocking=False):
-            return self._reply(Answer(503, f"more than {NUM_CONNECTIONS} requests at once\n".encode()))
         try:
             size = int(self.headers.get("Content-Length") or 0)
             if not 0 <= size <= self.server.proxy.policy.max_bytes:
                 return self._reply(Answer(413, f"a request of {size} bytes is too large\n".encode()))
             body = self.rfile.read(size)
-            self._reply(self.server.proxy.fetch(self.command, self.path, dict(self.headers.items()), body))
+            with self.server.places:
+                answer = self.server.proxy.fetch(self.command, self.path, dict(self.headers.items()), body)
+            self._reply(answer)
         except ValueError as error:
             self._reply(Answer(400, f"not a request: {error}\n".encode()))
         except OSError:  # the client went away or stalled
             self.close_connection = True
-        finally:
-            self.server.places.release()
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = answer
 

@@ -72,8 +72,10 @@ class Suite:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._neighbour.close()
-        self._witness.__exit__(None, None, None)
+        try:
+            self._neighbour.close()
+        finally:
+            self._witness.__exit__(None, None, None)
 
     def run(self, snippets: Sequence[Snippet]) -> Iterator[Verdict]:
         """One verdict after the other."""
