@@ -57,6 +57,7 @@ _ROLLOUT = _metrics(
         ("turns_mean", "turns", "mean turns of an episode"),
         ("episode_tokens_mean", "tokens", "mean tokens of an episode, prompts and observations included"),
         ("action_tokens_mean", "tokens", "mean sampled tokens of an episode"),
+        ("num_retried", "episodes", "played again because they were unresolved"),
         ("num_action_tokens", "tokens", "sampled in this step"),
         (
             "zero_advantage_group_share",

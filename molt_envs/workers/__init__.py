@@ -3,6 +3,6 @@
 In: how to make an environment. Out: `WorkerPool`, whose environments are stepped like any other.
 """
 
-from molt_envs.workers.pool import WorkerEnv, WorkerPool
+from molt_envs.workers.pool import START_TIMEOUT_S, WorkerEnv, WorkerPool
 
-__all__ = ["WorkerEnv", "WorkerPool"]
+__all__ = ["START_TIMEOUT_S", "WorkerEnv", "WorkerPool"]

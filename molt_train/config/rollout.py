@@ -31,6 +31,10 @@ class RolloutConfig(Section):
     """Precision of matrix products while sampling."""
     timeout_s: float = Field(default=60.0, gt=0, le=86_400)
     """Bound of one environment call in seconds; when it expires the episode is unresolved."""
+    num_env_workers: int = Field(default=0, ge=0, le=4096)
+    """Processes for environments; 0: a thread of this one for bounded environments, else a process a core."""
+    num_retries: int = Field(default=1, ge=0, le=100)
+    """Times that an unresolved episode is played again before it stays unresolved."""
     deterministic: bool = True
     """Batches of tokens depend on the episodes alone, never on timing."""
     reward: str = "env"

@@ -38,8 +38,10 @@ class Actor:
     """Messages to ids and back."""
     card: EnvCard
     """What the environment declares."""
+    wrap: Callable[[gymnasium.Env[str, str]], TokenEnv]
+    """An environment of the card as one over tokens."""
     make_env: Callable[[], TokenEnv]
-    """Builds one environment over tokens."""
+    """Builds one environment over tokens in this process."""
 
 
 def build_actor(config: Config) -> Actor:
@@ -56,10 +58,10 @@ def build_actor(config: Config) -> Actor:
     card = _card(config)
     renderer = ChatRenderer(tokenizer, tools=card.tools, observation_role=card.observation_role)
 
-    def make_env() -> TokenEnv:
-        return TokenEnv(make_text_env(config), renderer, _history(config), blind=config.env.blind)
+    def wrap(env: gymnasium.Env[str, str]) -> TokenEnv:
+        return TokenEnv(env, renderer, _history(config), blind=config.env.blind)
 
-    return Actor(model, tokenizer, renderer, card, make_env)
+    return Actor(model, tokenizer, renderer, card, wrap, lambda: wrap(make_text_env(config)))
 
 
 def _history(config: Config) -> History:

@@ -18,6 +18,7 @@ from molt_train.config import Config
 from molt_train.data.tasks import SamplerState, TaskSampler, evaluation_tasks
 from molt_train.learner import Learner
 from molt_train.loop.actor import Actor, build_actor, build_engine, rollout_sampling
+from molt_train.loop.environments import open_environments
 from molt_train.loop.evaluate import evaluate
 from molt_train.loop.folder import RunFolder
 from molt_train.loop.rollouts import group_requests, informative_groups, penalise_length, shuffle_rewards
@@ -62,7 +63,10 @@ async def _with_loop(
     with (
         RunFolder(config, progress) as folder,
         contextlib.closing(engine),
-        RolloutRunner(engine, actor.make_env, num_slots, config.rollout.timeout_s) as runner,
+        open_environments(config, actor, num_slots) as envs,
+        RolloutRunner(
+            engine, envs.make_env, num_slots, envs.timeout_s, envs.num_threads, config.rollout.num_retries
+        ) as runner,
     ):
         await part(TrainingLoop(config, actor, Learner(actor.model, config), runner, folder, progress))
     return folder.path
@@ -103,7 +107,7 @@ class TrainingLoop:
             self._checkpoint()
 
     async def _train_step(self) -> None:
-        start = time.monotonic()
+        start, num_retried = time.monotonic(), self._runner.num_retried
         graded, num_dropped = await self._sample()
         sampled = time.monotonic()
         self._progress.phase("update")
@@ -111,6 +115,7 @@ class TrainingLoop:
             graded = shuffle_rewards(graded, self._config.train.seed, self._step)
         values = rollout_metrics(graded, self._learner.policy_version)
         values["num_groups_dropped"] = num_dropped
+        values["num_retried"] = self._runner.num_retried - num_retried
         values |= self._learner.train_step(graded)
         self._runner.engine.weights_updated(self._learner.policy_version)
         end = time.monotonic()

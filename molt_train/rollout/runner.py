@@ -1,7 +1,8 @@
 """Runs many episodes at once, a bounded number at a time, and gives them back in the order asked for.
 
-In: requests. Out: episodes, one per request. One thread serves the environments, so that each is built,
-stepped and closed in one thread and never on the event loop.
+In: requests. Out: episodes, one per request. Environments are called in threads, never on the event loop: one
+thread serves all that run in this process, so that each is built, stepped and closed in one; those in worker
+processes have a thread each, which waits for its worker.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 
 from molt_envs import Episode, TokenEnv
+from molt_envs.workers import WorkerEnv
 from molt_train.rollout.engine import Engine, Sampling
 from molt_train.rollout.episode import EpisodeRequest, call_in_thread, run_episode
 
@@ -27,14 +29,23 @@ class RolloutRunner:
         make_env: builds one environment over tokens; called in the environments' thread.
         num_slots: episodes that run at the same time.
         env_timeout_s: bound of one environment call.
+        num_threads: for calls of environments; more than one only where they run in worker processes.
+        num_retries: times that an unresolved episode is played again; `num_retried` counts them all.
     """
 
     def __init__(
-        self, engine: Engine, make_env: Callable[[], TokenEnv], num_slots: int, env_timeout_s: float = 60.0
+        self,
+        engine: Engine,
+        make_env: Callable[[], TokenEnv],
+        num_slots: int,
+        env_timeout_s: float = 60.0,
+        num_threads: int = 1,
+        num_retries: int = 0,
     ) -> None:
         self.engine, self._make_env = engine, make_env
         self._num_slots, self._env_timeout_s = num_slots, env_timeout_s
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="environments")
+        self._num_retries, self.num_retried = num_retries, 0
+        self._executor = ThreadPoolExecutor(num_threads, thread_name_prefix="environments")
         self._idle: list[TokenEnv] = []
 
     def __enter__(self) -> RolloutRunner:
@@ -77,26 +88,30 @@ class RolloutRunner:
         on_episode: OnEpisode | None,
     ) -> None:
         for index, request in queue:
-            session = self.engine.open_session(request.order)
-            try:
-                episode = await run_episode(
-                    request, env, session, sampling, self._executor, self._env_timeout_s
-                )
-            finally:
-                session.close()
-            results[index] = episode
+            for attempt in range(1 + self._num_retries):
+                self.num_retried += attempt > 0
+                episode = results[index] = await self._play(env, request, sampling)
+                if episode.outcome != "unresolved":
+                    break
             if on_episode is not None:
-                on_episode(episode)
+                on_episode(results[index])
+
+    async def _play(self, env: TokenEnv, request: EpisodeRequest, sampling: Sampling) -> Episode:
+        session = self.engine.open_session(request.order)
+        try:
+            return await run_episode(request, env, session, sampling, self._executor, self._env_timeout_s)
+        finally:
+            session.close()
 
     async def _grow(self, count: int) -> None:
         while len(self._idle) < count:
             env = await call_in_thread(
                 "building an environment", self._make_env, self._executor, self._env_timeout_s
             )
-            if not env.card.bounded:
+            if not (env.card.bounded or isinstance(env.env.unwrapped, WorkerEnv)):
                 await call_in_thread("closing an environment", env.close, self._executor, self._env_timeout_s)
                 raise ValueError(
                     f"{type(env.env.unwrapped).__name__} is not declared bounded (pure and quick); "
-                    "this runner steps environments in a thread of its own process and takes bounded ones"
+                    "run it in a worker process (molt_envs.workers.WorkerPool)"
                 )
             self._idle.append(env)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 
 import gymnasium
 import numpy as np
@@ -15,8 +16,8 @@ CARD = EnvCard("toy", "Act.", ActionGrammar("anything", "go"), (0.0, 1.0), {"tra
 
 
 class Misbehaving(AgentEnv):
-    def __init__(self, render_mode: str | None = None) -> None:
-        super().__init__(CARD, render_mode)
+    def __init__(self, bounded: bool = False, render_mode: str | None = None) -> None:
+        super().__init__(replace(CARD, bounded=bounded), render_mode)
         self._hoard: list[bytes] = []
 
     def _begin(self, task: Task, rng: np.random.Generator) -> Turn:

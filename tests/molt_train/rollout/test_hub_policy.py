@@ -22,6 +22,7 @@ from molt_train.rollout.episode import EpisodeRequest
 from molt_train.rollout.hub_policy import LocalModel
 from molt_train.rollout.runner import RolloutRunner
 from molt_train.rollout.transformers_engine import TransformersEngine
+from tests.molt_envs.evaluate.test_openai import ToolEnv
 from tests.molt_envs.toy import ToyEnv
 
 ENV_ID = "molt/WebShop-v0"
@@ -65,6 +66,14 @@ def test_episodes_are_those_of_training(source: LocalModel, tmp_path: Path) -> N
     assert [record.num_completion_tokens for record in records] == [
         episode.num_action_tokens for episode in episodes
     ]
+
+
+def test_tools_are_offered_and_what_is_no_call_is_a_turn(source: LocalModel) -> None:
+    record = play_episode(ToolEnv(), source, Job("tools", "test:0", 0, 0), LIMITS, "local")
+    plain = play_episode(ToyEnv(), source, Job("toy", "test:0", 0, 0), LIMITS, "local")
+    assert record.reason == ""
+    assert record.turns
+    assert record.turns[0].num_prompt_tokens > plain.turns[0].num_prompt_tokens + 10
 
 
 def start(env: ToyEnv, limits: Limits = LIMITS) -> EpisodeStart:

@@ -9,14 +9,20 @@ from dataclasses import replace
 
 import pytest
 
-from molt_envs import Episode
+from molt_envs import Episode, TokenEnv, Turn, episode_to_json
+from molt_envs.workers import WorkerPool
 from molt_train.rollout.engine import Generation, Sampling
 from molt_train.rollout.runner import RolloutRunner
+from molt_train.rollout.scripted_engine import ScriptedEngine
+from tests.molt_envs.workers import toys
 from tests.molt_train.rollout.probe_env import (
     BAD_RESET,
     CARD,
+    END,
     HANG_S,
+    RENDERER,
     SAMPLING,
+    ProbeEnv,
     Probes,
     play,
     request,
@@ -33,6 +39,7 @@ WORDS: dict[int, list[str]] = {
     6: ["nan"],
     7: ["win"],
 }
+WORKER_ENV = f"{toys.__name__}:{toys.ENV_ID}"
 OUTCOMES = [
     "truncated",
     "terminated",
@@ -157,3 +164,47 @@ def test_an_error_of_the_caller_stops_the_run() -> None:
 
     with pytest.raises(ExceptionGroup, match="unhandled errors"):
         play(WORDS, num_slots=2, on_episode=refuse)
+
+
+class Flaky(ProbeEnv):
+    """Breaks twice, then works."""
+
+    num_faults = 2
+
+    def _act(self, action: str) -> Turn:
+        if self.num_faults:
+            self.num_faults -= 1
+            raise RuntimeError("a wire is loose")
+        return super()._act(action)
+
+
+@pytest.mark.parametrize(
+    ("num_retries", "outcome", "num_retried"),
+    [(2, "terminated", 2), (1, "unresolved", 1), (0, "unresolved", 0)],
+)
+def test_an_unresolved_episode_is_played_again_so_often_and_counted(
+    num_retries: int, outcome: str, num_retried: int
+) -> None:
+    engine = scripted({1: ["win"]})
+    with RolloutRunner(engine, lambda: TokenEnv(Flaky(), RENDERER), 1, num_retries=num_retries) as runner:
+        (episode,) = asyncio.run(runner.run([request(1)], SAMPLING))
+    assert episode.outcome == outcome and runner.num_retried == num_retried
+
+
+def test_episodes_in_worker_processes_are_those_of_this_one() -> None:
+    with (
+        WorkerPool(WORKER_ENV, {}, toys.CARD, 1, 2, timeout_s=2.0) as pool,
+        RolloutRunner(
+            ScriptedEngine(lambda prompt_ids, turn: [*b"go", END]),
+            lambda: TokenEnv(pool.make_env(), RENDERER),
+            num_slots=2,
+            num_threads=2,
+        ) as runner,
+    ):
+        requests = [request(index, index) for index in range(4)]
+        remote = asyncio.run(runner.run(requests, SAMPLING))
+    engine = ScriptedEngine(lambda prompt_ids, turn: [*b"go", END])
+    with RolloutRunner(engine, lambda: TokenEnv(toys.Misbehaving(bounded=True), RENDERER), 2) as runner:
+        local = asyncio.run(runner.run(requests, SAMPLING))
+    assert [episode_to_json(e) for e in remote] == [episode_to_json(e) for e in local]
+    assert {episode.outcome for episode in local} == {"truncated"}
