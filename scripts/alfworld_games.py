@@ -194,7 +194,7 @@ def _add_things(
     lamps = source.abilities["Toggleable"]
     wanted = [target] * rng.randint(2, 4) + [kind for kind in kinds if kind in lamps]
     movable = sorted({kind for fits in source.fits.values() for kind in fits} & set(kinds))
-    wanted += [kind for kind in movable for _ in range(rng.choice((0, 1, 1, 2, 3))) if kind != target]
+    wanted += [kind for kind in movable for _ in range(rng.choice((0, 1, 1, 1, 2))) if kind != target]
     wanted += [kind for kind in kinds if kind in FIXED]
     for kind in wanted:
         homes = [name for name, (home, _) in room.receptacles.items() if kind in source.fits.get(home, ())]

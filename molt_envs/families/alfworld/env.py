@@ -68,7 +68,7 @@ class HouseholdEnv(AgentEnv):
 
     def admissible(self) -> tuple[str, ...]:
         """The commands that do something now, in alphabetical order."""
-        return self._game.admissible()
+        return self._game.admissible
 
     def _begin(self, task: Task, rng: np.random.Generator) -> Turn:
         if self._games is not None:
@@ -85,5 +85,5 @@ class HouseholdEnv(AgentEnv):
         game = self._game
         score = float(game.won)
         # hashed, since the state tells where everything is
-        key = blake2b(game.state_key().encode(), digest_size=8).hexdigest()
-        return Turn(text, score, game.won, score, game.won, game.admissible(), key)
+        key = blake2b(game.state_key.encode(), digest_size=8).hexdigest()
+        return Turn(text, score, game.won, score, game.won, game.admissible, key)

@@ -1,7 +1,8 @@
 """The household engine: commands in, ALFWorld's words out.
 
 In: a `World` and commands. Out: feedback, the commands that do something now, and whether the goal is met.
-A command is valid if it is one of `commands`, so that validity and admissibility cannot differ.
+A command is valid if it is one of `commands`, so that validity and admissibility cannot differ; `admissible`
+has them in alphabetical order. `state_key` is equal in equal states of one world; it tells where things are.
 """
 
 from __future__ import annotations
@@ -79,20 +80,13 @@ class Game:
         self._update()
         return feedback
 
-    def admissible(self) -> tuple[str, ...]:
-        """The commands that do something now, in alphabetical order."""
-        return self._admissible
-
-    def state_key(self) -> str:
-        """Equal in equal states of one world."""
-        return self._key
-
     def _update(self) -> None:
+        """Bring up to date what is asked for after every step."""
         self.commands = self._commands()
-        self._admissible = tuple(sorted(self.commands))
+        self.admissible = tuple(sorted(self.commands))
         self.won = self._is_won()
         states = [(number, sorted(states)) for number, states in enumerate(self.states) if states]
-        self._key = (
+        self.state_key = (
             f"{self.here}|{self.held}|{self.inside}|{sorted(self.opened)}|{states}|{sorted(self._taken)}"
         )
 

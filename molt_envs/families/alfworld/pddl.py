@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from molt_envs.errors import DataError
 from molt_envs.families.alfworld.world import STATES, Goal, Receptacle, Thing, World
@@ -43,28 +43,7 @@ def read_problem(text: str, task_type: str, task: str) -> World:
     for name in (":init", ":goal"):
         if name not in sections:
             raise DataError(f"field {name}: missing from the problem")
-    facts = _Facts(sections[":init"])
-    place_of, thing_kind = facts.map("receptacleatlocation"), facts.map("objecttype")
-    ids, things = sorted(place_of), sorted(thing_kind)
-    place_number = {place: number for number, place in enumerate(sorted({*place_of.values()}))}
-    starts = facts.pairs("atlocation")
-    if len(starts) != 1:
-        raise DataError(f"field :init: {len(starts)} facts atLocation; the agent starts at one location")
-    inside, lying = facts.groups("inreceptacle", 1), facts.groups("objectatlocation", 0)
-    number_of = {thing: number for number, thing in enumerate(things)}
-    held = [number_of[thing] for _, thing in facts.pairs("holds") if thing in number_of]
-    return World(
-        task_type,
-        task,
-        _goal(sections[":goal"]),
-        facts.receptacles(ids, place_of, place_number),
-        facts.things(things, thing_kind, number_of),
-        tuple(_numbers(number_of, inside[name]) for name in ids),
-        tuple(frozenset(_numbers(place_number, lying[name])) for name in things),
-        frozenset(number for number, name in enumerate(ids) if name in facts.set("opened")),
-        place_number.get(starts[0][1], -1),
-        held[0] if held else None,
-    )
+    return _Problem(sections[":init"]).world(task_type, task, _goal(sections[":goal"]))
 
 
 def _tree(text: str) -> list[Tree]:
@@ -87,8 +66,8 @@ def _tree(text: str) -> list[Tree]:
     return top[0] if top and isinstance(top[0], list) else []
 
 
-class _Facts:
-    """The initial facts of a problem."""
+class _Problem:
+    """The initial facts of a problem; places and things are numbered in the order of their ids."""
 
     def __init__(self, init: list[Tree]) -> None:
         self._facts: dict[str, list[list[str]]] = defaultdict(list)
@@ -97,52 +76,61 @@ class _Facts:
                 raise DataError(f"field :init: {fact!r} is not a fact")
             if fact[0] != "=":  # costs and distances play no part
                 self._facts[str(fact[0])].append([str(argument) for argument in fact[1:]])
-        # names are the type and a number that falls as the ids rise
-        named = {name for facts in self._facts.values() for fact in facts for name in fact}
-        kinds = {name: name.split("_bar_")[0] + "basin" * ("basin" in name) for name in sorted(named)}
-        left = Counter(kinds.values())
-        self._names: dict[str, str] = {}
-        for name, kind in kinds.items():
-            self._names[name] = f"{kind} {left[kind]}"
-            left[kind] -= 1
+        self._place_of, self._kind_of = self.map("receptacleatlocation"), self.map("objecttype")
+        self._place = {place: number for number, place in enumerate(sorted({*self._place_of.values()}))}
+        self._thing = {name: number for number, name in enumerate(sorted(self._kind_of))}
 
-    def receptacles(
-        self, ids: Iterable[str], place_of: Mapping[str, str], numbers: Mapping[str, int]
-    ) -> tuple[Receptacle, ...]:
+    def world(self, task_type: str, task: str, goal: Goal) -> World:
+        starts = self.pairs("atlocation")
+        if len(starts) != 1:
+            raise DataError(f"field :init: {len(starts)} facts atLocation; the agent starts at one location")
+        ids, names, opened = sorted(self._place_of), self.names(), self.set("opened")
+        inside, lying = self.groups("inreceptacle", 1), self.groups("objectatlocation", 0)
+        held = [self._thing[thing] for _, thing in self.pairs("holds") if thing in self._thing]
+        return World(
+            task_type,
+            task,
+            goal,
+            tuple(self.receptacles(ids, names)),
+            tuple(self.things(names)),
+            tuple(_numbers(self._thing, inside[name]) for name in ids),
+            tuple(frozenset(_numbers(self._place, lying[name])) for name in self._thing),
+            frozenset(number for number, name in enumerate(ids) if name in opened),
+            self._place.get(starts[0][1], -1),
+            held[0] if held else None,
+        )
+
+    def names(self) -> dict[str, str]:
+        """What every id is called: its type and a number that falls as the ids rise."""
+        ids = sorted({name for facts in self._facts.values() for fact in facts for name in fact})
+        kinds = [name.split("_bar_")[0] + "basin" * ("basin" in name) for name in ids]
+        left, names = Counter(kinds), dict[str, str]()
+        for name, kind in zip(ids, kinds, strict=True):
+            names[name] = f"{kind} {left[kind]}"
+            left[kind] -= 1
+        return names
+
+    def receptacles(self, ids: Iterable[str], names: Mapping[str, str]) -> Iterator[Receptacle]:
         kind_of, fits, openable = (
             self.map("receptacletype"),
             self.groups("cancontain", 0),
             self.set("openable"),
         )
-        if missing := set(ids) - set(kind_of):
-            raise DataError(f"field :init: no fact receptacleType for {min(missing)}")
-        return tuple(
-            Receptacle(
-                self._names[name],
-                _type(kind_of[name]),
-                numbers[place_of[name]],
-                name in openable,
-                frozenset(map(_type, fits[kind_of[name]])),
-            )
-            for name in ids
-        )
+        for name in ids:
+            if name not in kind_of:
+                raise DataError(f"field :init: no fact receptacleType for {name}")
+            kind, holds = _type(kind_of[name]), frozenset(map(_type, fits[kind_of[name]]))
+            yield Receptacle(names[name], kind, self._place[self._place_of[name]], name in openable, holds)
 
-    def things(
-        self, ids: Iterable[str], kinds: Mapping[str, str], numbers: Mapping[str, int]
-    ) -> tuple[Thing, ...]:
-        abilities = [(ability, self.set(fact)) for fact, ability in _ABILITIES.items()]
-        states = [(state, self.set(fact)) for fact, state in _STATES.items()]
+    def things(self, names: Mapping[str, str]) -> Iterator[Thing]:
+        able = [(ability, self.set(fact)) for fact, ability in _ABILITIES.items()]
+        being = [(state, self.set(fact)) for fact, state in _STATES.items()]
         contents = self.groups("inreceptacleobject", 1)
-        return tuple(
-            Thing(
-                self._names[name],
-                _type(kinds[name]),
-                frozenset(ability for ability, having in abilities if name in having),
-                frozenset(state for state, having in states if name in having),
-                _numbers(numbers, contents[name]),
-            )
-            for name in ids
-        )
+        for name in self._thing:
+            abilities = frozenset(ability for ability, having in able if name in having)
+            states = frozenset(state for state, having in being if name in having)
+            inner = _numbers(self._thing, contents[name])
+            yield Thing(names[name], _type(self._kind_of[name]), abilities, states, inner)
 
     def set(self, predicate: str) -> set[str]:
         return {fact[0] for fact in self._facts[predicate]}
