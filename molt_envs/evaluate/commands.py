@@ -21,7 +21,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from molt_envs.env import AgentEnv
-from molt_envs.errors import DataError, boundary
+from molt_envs.errors import boundary
 from molt_envs.evaluate import runner
 from molt_envs.evaluate.openai import OpenAISource, parse_openai
 from molt_envs.evaluate.policy import BUILT_IN, BuiltIn, PolicySource, from_python
@@ -111,7 +111,7 @@ def replay(
                 num_same, num_other = num_same + (difference is None), num_other + (difference is not None)
                 if difference is not None:
                     console.print(f"DIFFERS {record.episode_id}: {difference}", soft_wrap=True)
-    except (OSError, DataError) as error:
+    except (OSError, ValueError) as error:
         typer.echo(f"molt-envs: {error}", err=True)
         raise typer.Exit(2) from error
     if not (num_same or num_other or num_skipped):

@@ -97,16 +97,17 @@ def read_records(path: str | os.PathLike[str]) -> Iterator[EpisodeRecord]:
     Raises:
         DataError: a line that is no record; the message names it.
     """
-    with open(path, encoding="ascii") as lines:
+    with open(path, "rb") as lines:
         for number, line in enumerate(lines, 1):
-            if not line.endswith("\n"):
+            if not line.endswith(b"\n"):
                 return
             try:
                 value: dict[str, Any] = json.loads(line)
                 turns = tuple(TurnRecord(**turn) for turn in value.pop("turns"))
-                yield EpisodeRecord(**value, turns=turns)
+                record = EpisodeRecord(**value, turns=turns)
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise DataError(f"{path}: line {number} is not an evaluated episode: {error}") from error
+            yield record
 
 
 class RecordFile:

@@ -107,6 +107,14 @@ def test_one_episode_is_replayed(tmp_path: Path) -> None:
     assert run("replay", str(tmp_path / "nowhere")).exit_code == 2
 
 
+def test_what_holds_no_records_is_refused_by_name(tmp_path: Path) -> None:
+    for content in (b"\xff\n", b"{}\n", b"[]\n"):
+        (tmp_path / "other").write_bytes(content)
+        result = run("replay", str(tmp_path / "other"))
+        assert result.exit_code == 2
+        assert str(tmp_path / "other") in result.stderr
+
+
 def test_the_list_has_splits_licence_and_rewards() -> None:
     rows = {row["env_id"]: row for row in json.loads(run("list", "--json").output)}
     assert rows[TOY_ID]["splits"] == {"train": 6, "test": 3}
