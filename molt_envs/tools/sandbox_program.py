@@ -37,13 +37,9 @@ class Program:
         for line in self._requests:
             request: dict[str, str] = json.loads(line)
             self._prepare()
-            if "python" in request:
-                self._run_python(request["python"])
-            else:
-                self._run_shell(request["shell"])
-            sys.stdout, sys.stderr = self._streams[1:]
-            sys.stdout.flush()
-            self._reply({"id": request["id"], "output": self._printed()})
+            run = self._run_python if "python" in request else self._run_shell
+            note = run(request["python" if "python" in request else "shell"])
+            self._reply({"id": request["id"], "output": self._printed() + note})
 
     def _reply(self, reply: dict[str, object]) -> None:
         self._replies.write(json.dumps(reply).encode() + b"\n")
@@ -56,7 +52,7 @@ class Program:
             os.dup2(source, target)
         sys.stdin, sys.stdout, sys.stderr = self._streams
 
-    def _run_python(self, text: str) -> None:
+    def _run_python(self, text: str) -> str:
         self._num_cells += 1
         name = f"<cell {self._num_cells}>"
         linecache.cache[name] = (len(text), None, text.splitlines(True), name)
@@ -66,20 +62,22 @@ class Program:
             compiled = compile(tree, name, "exec")
         except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError):
             self._interpreter.showsyntaxerror(name)
-            return
+            return ""
         try:
             self._interpreter.runcode(compiled)
         except SystemExit as error:
-            print(f"SystemExit: {error.code}; the interpreter goes on")
+            return f"SystemExit: {error.code}; the interpreter goes on\n"
+        except OSError:
+            return "OSError: standard error is closed or full\n"  # so that no traceback can be written
+        return ""
 
-    def _run_shell(self, command: str) -> None:
+    def _run_shell(self, command: str) -> str:
         os.ftruncate(self._where, 0)
         folder = self._folder if os.path.isdir(self._folder) else FOLDER
         words = ["/bin/sh", "-c", SHELL, "sh", command, str(self._where)]
         done = subprocess.run(words, stdin=self._nothing, cwd=folder, pass_fds=(self._where,))
         self._folder = os.fsdecode(os.pread(self._where, 4096, 0)).rstrip("\n") or folder
-        if done.returncode != 0:
-            os.write(self._output, f"[exit code {done.returncode}]\n".encode())
+        return f"[exit code {done.returncode}]\n" if done.returncode else ""
 
     def _printed(self) -> str:
         size = os.fstat(self._output).st_size

@@ -1,30 +1,34 @@
 """A sandbox for each episode, with a process in it that runs what an agent asks for.
 
 In: the files that an episode begins with, then code and commands. Out: what they printed. What the agent's
-code does to the process is told to the agent (`ToolError`); trouble of the sandbox is an `InfrastructureError`.
+code does to the process is told to the agent (`ToolError`); a failing sandbox is an `InfrastructureError`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Mapping
+import time
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from molt_envs.errors import InfrastructureError
 from molt_envs.tools.calls import ToolError
-from sandboxes import ExecResult, Limits, ProcessEnded, Sandbox, SandboxError, SandboxProcess, open_sandbox
+from sandboxes import Limits, ProcessEnded, Sandbox, SandboxError, SandboxProcess, open_sandbox
 from sandboxes.backends import find_backend, require
 
 PROGRAM = Path(__file__).with_name("sandbox_program.py")
 START_TIMEOUT_S = 60.0
 """An interpreter answers in well under a second; at this the machine is taken for broken."""
 CALL_TIMEOUT_S = 10.0
+SETTLE_TIMEOUT_S = 10.0
 LIMITS = Limits(cpu_s=600)
 """The process lives for an episode, so that its processor time is bounded by that of its calls."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,9 +53,7 @@ class Workspace:
         SandboxUnavailable: the backend cannot hold untrusted code here; says why and how to mend it.
     """
 
-    def __init__(
-        self, backend: str, limits: Limits = LIMITS, call_timeout_s: float = CALL_TIMEOUT_S
-    ) -> None:
+    def __init__(self, backend: str, limits: Limits = LIMITS, call_timeout_s: float = CALL_TIMEOUT_S) -> None:
         require(backend, find_backend(backend).probe(), "untrusted")
         self._backend, self._limits, self._timeout_s = backend, limits, call_timeout_s
         self._files: Mapping[str, StartFile] = {}
@@ -97,11 +99,13 @@ class Workspace:
             self._process = self._start()
         raise ToolError(f"{problem}; it was started again and what it held is lost, files are kept")
 
-    def run_trusted(self, code: str) -> ExecResult:
-        """Run our own code in a fresh interpreter, when all of the agent's processes have been ended."""
+    def run_trusted(self, code: str) -> bytes:
+        """What our own code prints, in a fresh interpreter, when the agent's processes have been ended."""
         with _trouble():
-            self._end_process()
-            return self._open().run_python(code, timeout_s=START_TIMEOUT_S)
+            process, self._process = self._process, None
+            if process is not None:
+                process.kill()
+            return _patiently(lambda: _run(self._open(), code))
 
     def close(self) -> None:
         """Remove the episode's sandbox. Idempotent."""
@@ -118,20 +122,39 @@ class Workspace:
         return self._sandbox
 
     def _start(self) -> SandboxProcess:
-        # As `-I` does, but with a hash seed of ours: the same code prints the same in every process.
-        argv = ["python3", "-s", "-P", "-c", PROGRAM.read_text("utf-8")]
-        process = self._open().start(argv, env={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"})
-        try:
-            process.receive_line(START_TIMEOUT_S)
-        except (TimeoutError, ProcessEnded) as error:
-            process.kill()
-            raise SandboxError(f"an interpreter did not start in the sandbox ({error})") from error
-        return process
+        return _patiently(lambda: _start(self._open()))
 
-    def _end_process(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            process.kill()
+
+def _start(sandbox: Sandbox) -> SandboxProcess:
+    # As `-I` does, but with a hash seed of ours: the same code prints the same in every process.
+    argv = ["python3", "-s", "-P", "-u", "-c", PROGRAM.read_text("utf-8")]
+    process = sandbox.start(argv, env={"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"})
+    try:
+        process.receive_line(START_TIMEOUT_S)
+    except (TimeoutError, ProcessEnded) as error:
+        process.kill()
+        raise SandboxError(f"an interpreter did not start ({error})") from error
+    return process
+
+
+def _run(sandbox: Sandbox, code: str) -> bytes:
+    result = sandbox.run_python(code, timeout_s=START_TIMEOUT_S)
+    if not result.ok:
+        tail = result.stderr[-300:].decode(errors="replace").strip()
+        raise SandboxError(f"our own code ended with exit code {result.exit_code}: {tail}")
+    return result.stdout
+
+
+def _patiently(attempt: Callable[[], T]) -> T:
+    """Try again for a while: what an agent's fork bomb has left behind may take a moment to go."""
+    deadline_s = time.monotonic() + SETTLE_TIMEOUT_S
+    while True:
+        try:
+            return attempt()
+        except SandboxError:
+            if time.monotonic() > deadline_s:
+                raise
+        time.sleep(0.1)
 
 
 @contextmanager
