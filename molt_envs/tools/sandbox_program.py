@@ -1,6 +1,6 @@
 """What runs inside of a sandbox for an episode: requests in, what Python or the shell printed out.
 
-In: JSON lines, `{"id", "python": code}` or `{"id", "shell": command}`. Out: one JSON line each, `{"id",
+In: JSON lines, `{"id", "kind", "text"}`, the kind is `python` or `shell`. Out: one JSON line each, `{"id",
 "output"}`. Names that the code defines, and the shell's folder, stay for the next request. It is given to an
 interpreter as text, so it imports nothing but the standard library, and it holds no secrets.
 """
@@ -37,8 +37,8 @@ class Program:
         for line in self._requests:
             request: dict[str, str] = json.loads(line)
             self._prepare()
-            run = self._run_python if "python" in request else self._run_shell
-            note = run(request["python" if "python" in request else "shell"])
+            run = self._run_python if request["kind"] == "python" else self._run_shell
+            note = run(request["text"])
             self._reply({"id": request["id"], "output": self._printed() + note})
 
     def _reply(self, reply: dict[str, object]) -> None:

@@ -82,7 +82,7 @@ class Workspace:
             self._process = process = self._process or self._start()
             number = next(self._numbers)
             try:
-                process.send(json.dumps({"id": number, kind: text}).encode() + b"\n")
+                process.send(json.dumps({"id": number, "kind": kind, "text": text}).encode() + b"\n")
                 match json.loads(process.receive_line(self._timeout_s)):
                     case {"id": int(answered), "output": str(output)} if answered == number:
                         return output
