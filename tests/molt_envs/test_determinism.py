@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from molt_envs import entries
+from tests.molt_envs.registered import env_ids
 from tests.molt_envs.test_registry import run_python
-from tests.molt_envs.toy import register_toy
 
 PLAY = """
 import hashlib, gymnasium, molt_envs
@@ -29,7 +28,7 @@ print(digest.hexdigest())
 """
 
 
-@pytest.mark.parametrize("env_id", [*(entry.env_id for entry in entries()), register_toy()])
+@pytest.mark.parametrize("env_id", env_ids())
 def test_same_seed_same_episodes_in_four_processes(env_id: str) -> None:
     results = [
         run_python(f"ENV_ID = {env_id!r}\n{PLAY}", PYTHONHASHSEED=str(seed)) for seed in (0, 1, 2, 4242)

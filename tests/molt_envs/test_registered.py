@@ -19,12 +19,11 @@ from molt_envs import (
     SamplingRecord,
     TokenEnv,
     Window,
-    entries,
 )
 from molt_envs.checks import check_env, check_episode, check_token_env
-from tests.molt_envs.toy import register_toy
+from tests.molt_envs.registered import env_ids
 
-ENV_IDS = [*(entry.env_id for entry in entries()), register_toy()]
+ENV_IDS = env_ids()
 
 
 @pytest.mark.parametrize("env_id", ENV_IDS)

@@ -27,7 +27,7 @@ NOT_POSSIBLE = "That is not possible here."
 
 
 class TextWorldEnv(AgentEnv):
-    """One generated game an episode; a new one takes seconds to compile, and the last 16 are kept in memory.
+    """One generated game an episode; a new one takes seconds to compile, and the last 64 are kept in memory.
 
     Only commands that the game lists as admissible reach its engine: others, among them the engine's own
     `restart`, `undo` and `save`, change nothing.

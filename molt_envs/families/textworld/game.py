@@ -33,7 +33,7 @@ class Size:
     """Commands of the shortest solution."""
 
 
-@functools.lru_cache(maxsize=16)
+@functools.lru_cache(maxsize=64)
 def game_files(size: Size, seed: int) -> dict[str, bytes]:
     """The compiled game by file name; some seconds for a new one.
 
