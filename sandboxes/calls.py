@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from sandboxes.base import ProcessEnded, SandboxError
 from sandboxes.keeper import Keeper, Report
+from sandboxes.limits import Limits
 
 KILL_TIMEOUT_S = 10.0
 """A killed call is gone in milliseconds; at this the sandbox is taken for broken."""
@@ -102,10 +103,8 @@ class KeptProcess:
     stdin: int
     """Non-blocking."""
     stdout: int
-    wall_s: float
-    """How long `send` waits for the process to read."""
-    output_bytes: int
-    """The longest line."""
+    limits: Limits
+    """`send` waits for `wall_s`; no line is longer than `output_bytes`."""
     forget: Callable[[KeptProcess], None]
     """Called once when it has ended."""
     received: bytearray = field(default_factory=bytearray)
@@ -115,7 +114,7 @@ class KeptProcess:
     def send(self, data: bytes) -> None:
         """See `SandboxProcess`."""
         view = memoryview(data)
-        deadline_s = time.monotonic() + self.wall_s
+        deadline_s = time.monotonic() + self.limits.wall_s
         while view:
             self._wait(self.stdin, select.POLLOUT, deadline_s, "read its input")
             try:
@@ -127,9 +126,9 @@ class KeptProcess:
         """See `SandboxProcess`."""
         deadline_s = time.monotonic() + timeout_s
         while (end := self.received.find(b"\n") + 1) == 0:
-            if len(self.received) > self.output_bytes:
+            if len(self.received) > self.limits.output_bytes:
                 raise ProcessEnded(
-                    f"the process wrote a line of over {self.output_bytes} bytes (output_bytes)"
+                    f"the process wrote a line of over {self.limits.output_bytes} bytes (output_bytes)"
                 )
             self._wait(self.stdout, select.POLLIN, deadline_s, "write a line")
             chunk = os.read(self.stdout, _CHUNK_BYTES)

@@ -12,7 +12,8 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -104,8 +105,9 @@ class Keeper:
         return number, folders[0]
 
     def close(self, sandbox: int) -> None:
-        """Kill a sandbox's calls and drop its files."""
-        self._ask("close", sandbox, {})
+        """Kill a sandbox's calls and drop its files; they are gone already when the keeper is."""
+        if self.alive:
+            self._ask("close", sandbox, {})
 
     def spawn(self, sandbox: int, details: Mapping[str, Any], descriptors: Sequence[int]) -> Report:
         """Start a call on its standard streams (and the descriptor of a snippet's code, a fourth)."""
@@ -149,15 +151,13 @@ class Keeper:
         return descriptors
 
     def _send(self, head: Mapping[str, Any], details: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-        file = memory_file(json.dumps(details).encode())
-        try:
-            socket.send_fds(self._control, [json.dumps(head).encode()], [file, *descriptors])
-        except OSError as error:
-            raise SandboxError(
-                f"the keeper of the sandboxes is gone ({error}); open a new sandbox"
-            ) from error
-        finally:
-            os.close(file)
+        with memory_file(json.dumps(details).encode()) as file:
+            try:
+                socket.send_fds(self._control, [json.dumps(head).encode()], [file, *descriptors])
+            except OSError as error:
+                raise SandboxError(
+                    f"the keeper of the sandboxes is gone ({error}); open a new one"
+                ) from error
 
     @property
     def alive(self) -> bool:
@@ -165,14 +165,13 @@ class Keeper:
         return self._process.poll() is None
 
 
-def memory_file(data: bytes) -> int:
-    """A descriptor, the caller's to close, to read `data` from."""
-    descriptor = os.memfd_create("molt", os.MFD_CLOEXEC)
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
+@contextmanager
+def memory_file(data: bytes) -> Generator[int]:
+    """A descriptor to read `data` from."""
+    with open(os.memfd_create("molt", os.MFD_CLOEXEC), "r+b") as file:
+        file.write(data)
+        file.seek(0)
+        yield file.fileno()
 
 
 def acquire_keeper(describe_root: Callable[[], Mapping[str, Any]]) -> Keeper:

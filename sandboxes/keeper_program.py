@@ -124,8 +124,8 @@ class Keeper:
         uid = details["uid"]
         folder = f"{self.base}/{sandbox}"
         os.mkdir(folder, 0o755)
-        size = f"size={details['disk_bytes']},nr_inodes={details['num_files']}"
-        mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, f"{size},mode=755")
+        options = f"size={details['size']},nr_inodes={details['nr_inodes']},mode=755"
+        mount("tmpfs", folder, "tmpfs", MS_NOSUID | MS_NODEV, options)
         for name in ("work", "tmp", "shm"):
             os.mkdir(f"{folder}/{name}", 0o700)
             os.chown(f"{folder}/{name}", uid, uid if os.getuid() == 0 else -1)

@@ -14,6 +14,7 @@ import shutil
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
 from types import TracebackType
@@ -88,41 +89,30 @@ def _find_program(name: str, mend: str) -> str:
 class NamespaceSandbox:
     """A `Sandbox`; `zygote` overrides how Python runs."""
 
-    def __init__(self, limits: Limits, support: Support) -> None:
+    def __init__(self, limits: Limits, capabilities: Capabilities) -> None:
         self.limits = limits
-        self._support = support
+        self.capabilities = capabilities
         self._uid = FIRST_UID + next(_uids) % NUM_UIDS if os.getuid() == 0 else os.getuid()
         self._driver = os.getpid()
+        self._is_open = True
         self._processes: list[KeptProcess] = []
-        self._closed = False
-        self._group = (
-            ControlGroup.create(find_hierarchy(), limits) if support.capabilities.memory_total else None
-        )
-        try:
+        with ExitStack() as stack:
+            self._group = None
+            if capabilities.memory_total:
+                self._group = ControlGroup.create(find_hierarchy(), limits)
+                stack.callback(self._group.remove)
             self._keeper = acquire_keeper(describe_root)
-        except SandboxError:
-            self._remove_group()
-            raise
-        try:
+            stack.callback(release_keeper, self._keeper)
+            groups = [str(folder) for folder in self._group.folders] if self._group else []
             self._number, self._folder = self._keeper.open(
-                {
-                    "uid": self._uid,
-                    "disk_bytes": limits.disk_bytes,
-                    "num_files": limits.num_files,
-                    "groups": [str(folder) for folder in self._group.folders] if self._group else [],
-                }
+                {"uid": self._uid, "size": limits.disk_bytes, "nr_inodes": limits.num_files, "groups": groups}
             )
-        except SandboxError:
-            release_keeper(self._keeper)
-            self._remove_group()
-            raise
-        if self._group is not None and self._keeper.num_users == 1:
-            remove_stale_groups(find_hierarchy())
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """See `Sandbox`."""
-        return self._support.capabilities
+            stack.callback(self._keeper.close, self._number)
+            stack.callback(os.close, self._folder)
+            stack.callback(self._kill)
+            if self._group is not None and self._keeper.num_users == 1:
+                remove_stale_groups(find_hierarchy())
+            self._resources = stack.pop_all()
 
     def run(
         self,
@@ -135,44 +125,28 @@ class NamespaceSandbox:
         """See `Sandbox`."""
         if problem := _problem_with(argv, env):
             return ExecResult(_EXIT_NOT_STARTED, b"", problem.encode(), False, False, False, 0.0)
-        stdin_file = memory_file(stdin)
-        try:
-            return self._call(self._details(self._wrap(argv), env), [stdin_file], timeout_s)
-        finally:
-            os.close(stdin_file)
+        with memory_file(stdin) as stdin_file:
+            return self._call(self._wrap(argv), env, [stdin_file], timeout_s)
 
     def run_python(self, code: str, *, timeout_s: float | None = None) -> ExecResult:
         """See `Sandbox`."""
-        return self.run(
-            [find_interpreter(), "-I", "-"], stdin=code.encode(errors="surrogatepass"), timeout_s=timeout_s
-        )
+        text = code.encode(errors="surrogatepass")
+        return self.run([find_interpreter(), "-I", "-"], stdin=text, timeout_s=timeout_s)
 
     def start(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> KeptProcess:
         """See `Sandbox`."""
         if problem := _problem_with(argv, env):
             raise ValueError(problem)
         stdin, stdin_host = os.pipe2(os.O_CLOEXEC)
-        stdout_host, stdout = os.pipe2(os.O_CLOEXEC)
-        discard = os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
         try:
-            report = self._spawn(self._details(self._wrap(argv), env), [stdin, stdout, discard])
+            report, (stdout,) = self._spawn(self._wrap(argv), env, [stdin], 1)
         except SandboxError:
             os.close(stdin_host)
-            os.close(stdout_host)
             raise
         finally:
-            for descriptor in (stdin, stdout, discard):
-                os.close(descriptor)
+            os.close(stdin)
         os.set_blocking(stdin_host, False)
-        process = KeptProcess(
-            self._keeper,
-            report,
-            stdin_host,
-            stdout_host,
-            self.limits.wall_s,
-            self.limits.output_bytes,
-            self._processes.remove,
-        )
+        process = KeptProcess(self._keeper, report, stdin_host, stdout, self.limits, self._processes.remove)
         self._processes.append(process)
         return process
 
@@ -187,23 +161,10 @@ class NamespaceSandbox:
         write_below(self._folder, path, data, mode, self._uid)
 
     def close(self) -> None:
-        """See `Sandbox`."""
-        if self._closed or os.getpid() != self._driver:
-            return
-        self._closed = True
-        try:
-            if self._group is not None:
-                self._group.kill()
-            for process in list(self._processes):
-                process.kill()
-        finally:
-            os.close(self._folder)
-            try:
-                if self._keeper.alive:
-                    self._keeper.close(self._number)
-            finally:
-                release_keeper(self._keeper)
-                self._remove_group()
+        """See `Sandbox`; in a forked copy of the driver it does nothing."""
+        if os.getpid() == self._driver:
+            self._is_open = False
+            self._resources.close()
 
     def __enter__(self) -> Self:
         return self
@@ -213,44 +174,61 @@ class NamespaceSandbox:
     ) -> None:
         self.close()
 
-    def _remove_group(self) -> None:
+    def _kill(self) -> None:
         if self._group is not None:
-            self._group.remove()
+            self._group.kill()
+        for process in list(self._processes):
+            process.kill()
 
     def _check_open(self) -> None:
-        if self._closed or os.getpid() != self._driver:
+        if not self._is_open or os.getpid() != self._driver:
             raise SandboxError("this sandbox is closed, or belongs to another process; open a new one")
 
-    def _spawn(self, details: Mapping[str, Any], descriptors: Sequence[int]) -> Report:
+    def _spawn(
+        self,
+        argv: Sequence[str] | None,
+        env: Mapping[str, str] | None,
+        inputs: Sequence[int],
+        num_outputs: int,
+    ) -> tuple[Report, tuple[int, ...]]:
+        """Start a call on its stdin (and a snippet's code); the host's ends of stdout and, of 2, stderr."""
         self._check_open()
-        return self._keeper.spawn(self._number, details, descriptors)
-
-    def _call(self, details: Mapping[str, Any], inputs: Sequence[int], timeout_s: float | None) -> ExecResult:
-        """Run a call to its end; `inputs` are its stdin and, for a snippet, the code."""
-        self._check_open()
-        start_s = time.monotonic()
-        num_oom_kills = self._group.count_oom_kills() if self._group else 0
-        out_host, out = os.pipe2(os.O_CLOEXEC)
-        err_host, err = os.pipe2(os.O_CLOEXEC)
+        pipes = [os.pipe2(os.O_CLOEXEC) for _ in range(num_outputs)]
+        outputs = [*(output for _, output in pipes), os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)]
+        descriptors = [inputs[0], *outputs[:2], *inputs[1:]]
         try:
-            report = self._spawn(details, [inputs[0], out, err, *inputs[1:]])
+            report = self._keeper.spawn(self._number, self._details(argv, env), descriptors)
         except SandboxError:
-            os.close(out_host)
-            os.close(err_host)
+            for host, _ in pipes:
+                os.close(host)
             raise
         finally:
-            os.close(out)
-            os.close(err)
+            for output in outputs:
+                os.close(output)
+        return report, tuple(host for host, _ in pipes)
+
+    def _call(
+        self,
+        argv: Sequence[str] | None,
+        env: Mapping[str, str] | None,
+        inputs: Sequence[int],
+        timeout_s: float | None,
+    ) -> ExecResult:
+        """Run a call to its end."""
+        start_s = time.monotonic()
+        num_oom_kills = self._group.count_oom_kills() if self._group else 0
+        report, streams = self._spawn(argv, env, inputs, 2)
         timeout_s = self.limits.wall_s if timeout_s is None else timeout_s
-        outcome = gather(self._keeper, report, (out_host, err_host), timeout_s, self.limits.output_bytes)
+        outcome = gather(self._keeper, report, streams, timeout_s, self.limits.output_bytes)
         out_of_memory = self._group is not None and self._group.count_oom_kills() > num_oom_kills
+        stdout, stderr = (bytes(outcome.outputs[stream]) for stream in streams)
         exit_code = None if outcome.timed_out else outcome.exit_code
         if not outcome.started and not outcome.timed_out:
-            exit_code = self._judge_no_start(outcome, bytes(outcome.outputs[err_host]), out_of_memory)
+            exit_code = self._judge_no_start(outcome, stderr, out_of_memory)
         return ExecResult(
-            exit_code=exit_code,
-            stdout=bytes(outcome.outputs[out_host]),
-            stderr=bytes(outcome.outputs[err_host]),
+            exit_code,
+            stdout,
+            stderr,
             timed_out=outcome.timed_out or exit_code == _EXIT_CPU_TIME,
             out_of_memory=out_of_memory,
             output_cut=outcome.output_cut,
@@ -266,14 +244,8 @@ class NamespaceSandbox:
 
     def _details(self, argv: Sequence[str] | None, env: Mapping[str, str] | None) -> dict[str, Any]:
         """What the keeper's child needs to know."""
-        interpreter_folder = str(Path(find_interpreter()).parent)
-        base_env = {
-            "PATH": f"{interpreter_folder}:/usr/local/bin:/usr/bin:/bin",
-            "HOME": WORK_FOLDER,
-            "TMPDIR": "/tmp",
-            "LANG": "C.UTF-8",
-            "USER": "sandbox",
-        }
+        path = f"{Path(find_interpreter()).parent}:/usr/local/bin:/usr/bin:/bin"
+        base_env = {"PATH": path, "HOME": WORK_FOLDER, "TMPDIR": "/tmp", "LANG": "C.UTF-8", "USER": "sandbox"}
         cpu_s, disk_bytes = self.limits.cpu_s, self.limits.disk_bytes
         rlimits = [
             (resource.RLIMIT_CPU, cpu_s, cpu_s + 1),
@@ -365,20 +337,16 @@ def _problem_with(argv: Sequence[str], env: Mapping[str, str] | None) -> str:
         raise ValueError(f"argv is {argv!r}; give a list of at least one word")
     for word in (*argv, *(f"{name}={value}" for name, value in (env or {}).items())):
         try:
-            size = len(os.fsencode(word))
-        except UnicodeEncodeError as error:
-            return f"a word of the command is not text ({error.reason})"
-        if "\0" in word:
-            return "a word of the command has a NUL character"
-        if size >= _MOST_WORD_BYTES:
-            return (
-                f"a word of the command has {size} bytes; below {_MOST_WORD_BYTES} are possible: use a file"
-            )
+            possible = "\0" not in word and len(os.fsencode(word)) < _MOST_WORD_BYTES
+        except UnicodeEncodeError:
+            possible = False
+        if not possible:
+            return f"no system takes a word with a NUL, lone surrogates or over 128 KiB: {word[:40]!a}"
     return ""
 
 
 def _open(limits: Limits) -> NamespaceSandbox:
-    return NamespaceSandbox(limits, probe())
+    return NamespaceSandbox(limits, probe().capabilities)
 
 
 BACKEND = Backend("namespace", probe, _open)

@@ -29,16 +29,12 @@ class ZygoteSandbox(NamespaceSandbox):
 
     def run_python(self, code: str, *, timeout_s: float | None = None) -> ExecResult:
         """See `Sandbox`."""
-        stdin, code_file = memory_file(b""), memory_file(code.encode(errors="surrogatepass"))
-        try:
-            return self._call(self._details(None, None), [stdin, code_file], timeout_s)
-        finally:
-            os.close(stdin)
-            os.close(code_file)
+        with memory_file(b"") as stdin, memory_file(code.encode(errors="surrogatepass")) as code_file:
+            return self._call(None, None, [stdin, code_file], timeout_s)
 
 
 def _open(limits: Limits) -> ZygoteSandbox:
-    return ZygoteSandbox(limits, probe())
+    return ZygoteSandbox(limits, probe().capabilities)
 
 
 BACKEND = Backend("zygote", probe, _open)

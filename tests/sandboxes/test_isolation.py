@@ -99,8 +99,8 @@ def test_words_that_no_system_takes_are_the_commands_fault_and_not_the_sandboxes
 ) -> None:
     result = sandbox.run(["echo", word])
     assert (result.exit_code, result.stdout) == (126, b"")
-    assert b"a word of the command" in result.stderr
-    with pytest.raises(ValueError, match="a word of the command"):
+    assert b"no system takes" in result.stderr
+    with pytest.raises(ValueError, match="no system takes"):
         sandbox.start(["echo", word])
     with pytest.raises(ValueError, match="list"):
         sandbox.run("ls -l")
