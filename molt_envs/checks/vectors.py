@@ -11,18 +11,21 @@ import numpy as np
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 from molt_envs.checks.findings import require
-from molt_envs.checks.subject import Check, Subject, plain
+from molt_envs.checks.subject import Check, Subject, oracle_of, plain, play
 
 NUM_ENVS = 2
-MOST_STEPS = 40
+MOST_STEPS = 30
+SEED = 11
 
 
 def _check_vectors(subject: Subject) -> str:
-    num_ends = 0
+    num_ends, base = 0, subject.make_base()
+    plans = [play(base, oracle_of(), seed=SEED + index).actions for index in range(NUM_ENVS)]
+    base.close()
     for mode in AutoresetMode:
         makers = [subject.make] * NUM_ENVS
         shown = [
-            _shown(subject, make(makers, autoreset_mode=mode), mode)
+            _shown(subject, make(makers, autoreset_mode=mode), mode, plans)
             for make in (SyncVectorEnv, AsyncVectorEnv)
         ]
         for number, (one, two) in enumerate(zip(*shown, strict=True)):
@@ -35,15 +38,22 @@ def _check_vectors(subject: Subject) -> str:
     return f"{num_ends} ends of episodes seen"
 
 
-def _shown(subject: Subject, envs: Any, mode: AutoresetMode) -> list[tuple[Any, ...]]:
+def _shown(
+    subject: Subject, envs: Any, mode: AutoresetMode, plans: list[tuple[str, ...]]
+) -> list[tuple[Any, ...]]:
+    """What vector environments give: first the oracle's actions, so that episodes end, then any."""
     try:
-        observations, info = envs.reset(seed=11)
+        observations, info = envs.reset(seed=SEED)
         seen: list[tuple[Any, ...]] = [(tuple(observations), None, plain(info))]
         over = np.zeros(NUM_ENVS, dtype=bool)
-        for number in range(min(MOST_STEPS, 2 * subject.card.max_turns + 2)):
+        num_steps = max(map(len, plans)) + min(MOST_STEPS, subject.card.max_turns + 2)
+        for number in range(num_steps):
             if mode is AutoresetMode.DISABLED and over.any():
-                observations, info = envs.reset(seed=12, options={"reset_mask": over})
-            actions = tuple(_action(subject, info, index, number) for index in range(NUM_ENVS))
+                observations, info = envs.reset(seed=SEED, options={"reset_mask": over})
+            actions = tuple(
+                plan[number] if number < len(plan) else _action(subject, info, index, number)
+                for index, plan in enumerate(plans)
+            )
             observations, rewards, terminated, truncated, info = envs.step(actions)
             over = terminated | truncated
             step = (rewards.tolist(), terminated.tolist(), truncated.tolist())
