@@ -83,6 +83,8 @@ class KuhnPoker(TextGame):
             self.mover = None
             self.tell("The match is over.")
             return
+        if self._hand:
+            self.tell(f"Hand {self._hand + 1} begins.")
         self._first = self._hand % 2
         self.mover = self._first
 
