@@ -121,10 +121,9 @@ def last_left(people: int, step: int) -> int:
     return circle[0]
 
 
-def spaced_orders(size: int, gap: int, first: int) -> int:
-    """Number of orders of 1 to size that begin with a number and whose neighbours differ by a gap or more."""
-    rest = [number for number in range(1, size + 1) if number != first]
-    orders = ((first, *order) for order in itertools.permutations(rest))
+def spaced_orders(numbers: list[int], gap: int) -> int:
+    """Number of orders of some numbers in which neighbours differ by a gap or more."""
+    orders = itertools.permutations(numbers)
     return sum(all(abs(a - b) >= gap for a, b in itertools.pairwise(order)) for order in orders)
 
 
