@@ -13,6 +13,7 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check_env
 
 from molt_envs.checks.findings import CheckFailed, require
 from molt_envs.checks.subject import Check, Subject, baseline, first_difference, oracle_of, play
+from molt_envs.env import Task
 from molt_envs.errors import TaskError
 
 INFO_KEYS = {"task_id": str, "split": str, "turn": int, "score": float, "success": bool}
@@ -65,7 +66,8 @@ def _check_bad_options(subject: Subject) -> None:
 
 def _check_splits(subject: Subject) -> str:
     env = subject.make()
-    for task in subject.tasks(2):
+    ends = ((split, index) for split, size in subject.card.splits.items() for index in {0, size - 1})
+    for task in (Task(split, index) for split, index in ends):
         _, info = env.reset(seed=0, options={"task_id": task.task_id})
         require(info["task_id"] == task.task_id, f"{task.task_id} gives {info['task_id']}")
         require(info["split"] == task.split, f"{task.task_id} is in split {info['split']}")

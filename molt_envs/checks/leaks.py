@@ -29,7 +29,7 @@ MOST_STEP_S, MOST_BOUNDED_STEP_S, MOST_RESET_S = 0.05, 0.01, 0.5
 
 
 def _check_state(subject: Subject) -> str:
-    tasks = subject.tasks(4)
+    tasks = subject.tasks(4, num_plays=8)
     others = [*tasks[1:], tasks[0]]
     used, other_env = subject.make_base(), subject.make_base()
     for task, other in zip(tasks, others, strict=True):

@@ -100,7 +100,7 @@ def _check_plain_info(subject: Subject) -> None:
 
 
 def _check_written_info(subject: Subject) -> None:
-    for task in subject.tasks(4):
+    for task in subject.tasks(4, num_plays=4):
         fresh, used = subject.make_base(), subject.make_base()
         expected = play(fresh, oracle_of(), task)
         _spoil_all(used, expected, task)

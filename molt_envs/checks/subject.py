@@ -6,6 +6,7 @@ and `Play`s.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,9 @@ from molt_envs.checks.findings import require
 from molt_envs.env import AgentEnv, EnvCard, Task
 from molt_envs.errors import boundary
 from molt_envs.policy import FixedScript, Policy
+
+MOST_QUICK_S, MOST_FULL_S = 5.0, 120.0
+"""What the episodes of one check may take."""
 
 Factory = Callable[[], "gymnasium.Env[str, str]"]
 Level = Literal["quick", "full"]
@@ -88,20 +92,42 @@ class Subject:
         env.close()
         return env.card
 
-    def tasks(self, num_each: int, split: str | None = None) -> list[Task]:
-        """At most `num_each` tasks of each split (or of one), evenly spread, the first and last included."""
+    @cached_property
+    def _costs_s(self) -> tuple[float, float]:
+        """Time to reset to a new task, and of an episode of a known one."""
+        env, (split, size) = self.make_base(), next(iter(self.card.splits.items()))
+        first, second = Task(split, 0), Task(split, size // 2)
+        play(env, script(""), first, num_most=1)  # loading is no part of a reset
+        start = time.perf_counter()
+        env.reset(seed=0, options={"task_id": second.task_id})
+        reset_s = time.perf_counter() - start
+        start = time.perf_counter()
+        play(env, script(self.card.grammar.example), second)
+        episode_s = time.perf_counter() - start
+        env.close()
+        return reset_s, episode_s
+
+    def tasks(self, num_each: int, num_plays: int = 1) -> list[Task]:
+        """Tasks of each split, evenly spread, the first included.
+
+        Args:
+            num_each: most tasks of a split; slow environments get fewer, so that the check still ends.
+            num_plays: how often each will be played.
+        """
+        reset_s, episode_s = self._costs_s
+        budget_s = MOST_FULL_S if self.full else MOST_QUICK_S
+        fit = budget_s / (reset_s + num_plays * episode_s) / len(self.card.splits)
         found: list[Task] = []
         for name, size in self.card.splits.items():
-            if split in (None, name) and size:
-                num = max(1, min(num_each, size))
-                found += [Task(name, index * (size - 1) // max(1, num - 1)) for index in range(num)]
+            num = min(max(1, min(num_each, int(fit))), size)
+            found += [Task(name, index * (size - 1) // max(1, num - 1)) for index in range(num)]
         return found
 
     @cached_property
     def oracle_plays(self) -> list[Play]:
         """The oracle on a few tasks of each split; empty where there is no oracle."""
         env, plays = self.make_base(), list[Play]()
-        for task in self.tasks(64 if self.full else 8):
+        for task in self.tasks(64 if self.full else 8, num_plays=2):
             env.reset(seed=task.index, options={"task_id": task.task_id})
             if env.oracle(task.index) is None:
                 continue
