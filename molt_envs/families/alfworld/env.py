@@ -26,6 +26,12 @@ FORMS = (
     "go to R, open R, close R, take O from R, {move}, clean O with R, heat O with R, cool O with R, use O, "
     "slice O with O, examine O or R, look, inventory, help. O is an object and R a receptacle, with a number"
 )
+_NAME = r"[a-z]+ \d+"
+PATTERN = (
+    rf"(?m)\b(?:go to|open|close|use|examine) {_NAME}\b|\b(?:take {_NAME} from|move {_NAME} to"
+    rf"|put {_NAME} in/on|(?:clean|heat|cool|slice) {_NAME} with) {_NAME}\b"
+    r"|^[ \t]*(?:look|inventory|help)[ \t]*$"
+)
 
 
 class HouseholdEnv(AgentEnv):
@@ -51,7 +57,7 @@ class HouseholdEnv(AgentEnv):
         tasks = goals() if self._games is None else self._games
         splits = {name: len(of_split) for name, of_split in tasks.items()}
         forms = FORMS.format(move="put O in/on R" if put else "move O to R")
-        grammar = ActionGrammar(forms, "go to cabinet 1")
+        grammar = ActionGrammar(forms, "go to cabinet 1", PATTERN)
         prompt = SYSTEM_PROMPT.format(forms=forms)
         card = EnvCard(SUMMARY, prompt, grammar, (0.0, 1.0), splits, max_turns, bounded=True)
         super().__init__(card, render_mode)
