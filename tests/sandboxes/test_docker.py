@@ -17,10 +17,13 @@ from sandboxes.docker import PROFILE, host_options, support_of
 from sandboxes.docker_engine import LABEL, Engine, EngineStream, connect, owner
 
 FULL = {"MemoryLimit": True, "PidsLimit": True, "SecurityOptions": ["name=seccomp,profile=default"]}
-DENIED = """add_key bpf clone3 fanotify_init fsopen init_module io_uring_enter io_uring_register acct
-io_uring_setup kexec_load keyctl mount move_mount name_to_handle_at open_by_handle_at open_tree perf_event_open
-pivot_root process_vm_readv process_vm_writev ptrace reboot request_key setns swapon umount2 unshare userfaultfd
-clock_settime settimeofday sethostname quotactl syslog pidfd_getfd chroot kcmp"""
+DENIED = """
+add_key bpf clone3 fanotify_init fsopen init_module io_uring_enter io_uring_register acct
+io_uring_setup kexec_load keyctl mount move_mount name_to_handle_at open_by_handle_at open_tree
+perf_event_open pivot_root process_vm_readv process_vm_writev ptrace reboot request_key setns swapon
+umount2 unshare userfaultfd clock_settime settimeofday sethostname quotactl syslog pidfd_getfd
+chroot kcmp
+"""
 
 
 def test_the_container_is_hardened() -> None:

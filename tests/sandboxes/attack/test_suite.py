@@ -1,4 +1,4 @@
-"""The suite can fail: it sees escapes where nothing isolates; an attack that did not happen proves nothing."""
+"""The suite can fail: it sees escapes where nothing isolates; an attack that did not happen proves none."""
 
 from __future__ import annotations
 
