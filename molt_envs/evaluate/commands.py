@@ -58,7 +58,7 @@ def evaluate(
 ) -> None:
     """Play an environment's tasks with a policy; write results and a report in which every turn can be read.
 
-    Every episode runs in a thread of its own with a time-out, also where the environment is not bounded.
+    Every episode runs in a thread of its own with a time-out; unbounded environments work one at a time.
     What a server or an environment broke is unresolved: counted apart, never as zero, and tried again by a
     second start.
     """

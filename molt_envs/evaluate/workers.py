@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 import gymnasium
 
 from molt_envs.errors import InfrastructureError, boundary
-from molt_envs.evaluate.player import Job
+from molt_envs.evaluate.player import ONE_AT_A_TIME, Job
 from molt_envs.evaluate.record import EpisodeRecord
 
 CLOSE_TIMEOUT_S = 10.0
@@ -70,7 +70,8 @@ class Environments:
     def get(self, env_id: str) -> gymnasium.Env[str, str]:
         """The environment of that id."""
         if env_id not in self._made:
-            self._made[env_id] = gymnasium.make(env_id, disable_env_checker=True)
+            with ONE_AT_A_TIME:  # whether it is bounded is known only when it is made
+                self._made[env_id] = gymnasium.make(env_id, disable_env_checker=True)
         return self._made[env_id]
 
     def __enter__(self) -> Environments:

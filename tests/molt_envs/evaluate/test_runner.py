@@ -12,7 +12,7 @@ from molt_envs.evaluate.player import Job
 from molt_envs.evaluate.policy import PolicySource
 from molt_envs.evaluate.record import EpisodeRecord, RecordFile, read_records
 from molt_envs.evaluate.runner import EPISODES, Settings, latest, open_folder, plan, run
-from tests.molt_envs.evaluate.toys import TROUBLE_ID, Says, know_toys
+from tests.molt_envs.evaluate.toys import CROWDED_ID, TROUBLE_ID, Says, know_toys
 from tests.molt_envs.toy import TOY_ID
 
 SETTINGS = Settings("test", (TOY_ID,), "test", 3, 2, 0, 1.0, 16)
@@ -92,6 +92,12 @@ def test_an_episode_that_hangs_is_unresolved_and_the_others_go_on(tmp_path: Path
     assert [(record.outcome, record.reason) for record in played] == [
         ("unresolved", "InfrastructureError: it did not end within 0.3 s")
     ] * 3
+
+
+def test_environments_that_are_not_bounded_work_one_at_a_time(tmp_path: Path) -> None:
+    settings = dataclasses.replace(SETTINGS, env_ids=(CROWDED_ID,), num_samples=4)
+    played = start(tmp_path, Says("x"), plan(settings, {CROWDED_ID: 3}), settings)
+    assert [(record.success, record.observation[:5]) for record in played] == [(True, "test:")] * 12
 
 
 def test_an_environment_that_cannot_be_made_is_unresolved(tmp_path: Path) -> None:
