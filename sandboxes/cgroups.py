@@ -32,83 +32,58 @@ class Hierarchy:
     """Folders that get a group each: of the memory and the pids controller (1), or the one folder (2)."""
 
 
-@dataclass(frozen=True)
-class _Mount:
-    """One line of mountinfo that is a cgroup file system."""
-
-    root: str
-    point: Path
-    kind: str
-    options: tuple[str, ...]
-
-
 def find_hierarchy(proc: Path = Path("/proc/self")) -> Hierarchy:
     """Where this process may make groups; SandboxUnavailable, with the reason, when nowhere."""
-    mounts = _cgroup_mounts(proc / "mountinfo")
     own_paths: dict[str, str] = {}
     for line in (proc / "cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         own_paths |= dict.fromkeys(controllers.split(","), path)
-    version_1 = {
-        name: mount
-        for mount in mounts
-        for name in _CONTROLLERS
-        if mount.kind == "cgroup" and name in mount.options
-    }
-    if version_1:
-        return _version_1(version_1, own_paths)
-    for mount in mounts:
-        if mount.kind == "cgroup2":
-            return _version_2(mount, own_paths.get("", "/"))
-    raise SandboxUnavailable(
-        "no control groups are mounted; mount them at /sys/fs/cgroup (in Docker: --privileged)"
-    )
-
-
-def _cgroup_mounts(mountinfo: Path) -> list[_Mount]:
-    mounts: list[_Mount] = []
-    for line in mountinfo.read_text().splitlines():
+    version_1, version_2 = dict[str, Path](), list[tuple[Path, Path]]()
+    for line in (proc / "mountinfo").read_text().splitlines():
         before, _, after = line.partition(" - ")
-        kind, _, options = after.split(" ", 2)
-        if kind in ("cgroup", "cgroup2"):
-            root, point = before.split()[3:5]
-            mounts.append(_Mount(root, Path(point), kind, tuple(options.split(","))))
-    return mounts
+        (root, point), (kind, _, options) = before.split()[3:5], after.split(" ", 2)
+        if kind == "cgroup2":
+            version_2.append((Path(point), _own_folder(root, point, own_paths.get("", "/"))))
+        for name in _CONTROLLERS:
+            if kind == "cgroup" and name in options.split(","):
+                version_1[name] = _own_folder(root, point, own_paths.get(name, "/"))
+    if version_1:
+        return _version_1(version_1)
+    if version_2:
+        return _version_2(*version_2[0])
+    raise SandboxUnavailable("no control groups are mounted; mount them (in Docker: --privileged)")
 
 
-def _own_folder(mount: _Mount, path: str) -> Path:
+def _own_folder(root: str, point: str, path: str) -> Path:
     """This process's folder; the mount point when its path lies outside of the mount (a container)."""
-    relative = path.removeprefix(mount.root.rstrip("/")).lstrip("/")
-    own = mount.point / relative
-    return own if ".." not in relative and own.is_dir() else mount.point
+    relative = path.removeprefix(root.rstrip("/")).lstrip("/")
+    own = Path(point, relative)
+    return own if ".." not in relative and own.is_dir() else Path(point)
 
 
-def _version_1(mounts: dict[str, _Mount], own_paths: dict[str, str]) -> Hierarchy:
-    parents: list[Path] = []
+def _version_1(folders: dict[str, Path]) -> Hierarchy:
     for name in _CONTROLLERS:
-        if name not in mounts:
+        if name not in folders:
             raise SandboxUnavailable(f"the {name} controller of cgroups is not mounted; mount it")
-        own = _own_folder(mounts[name], own_paths.get(name, "/"))
-        if not os.access(own, os.W_OK):
-            raise SandboxUnavailable(f"{own} is not writable; run as root, or have it delegated")
-        parents.append(own)
-    return Hierarchy(1, tuple(dict.fromkeys(parents)))
+        if not os.access(folders[name], os.W_OK):
+            raise SandboxUnavailable(f"{folders[name]} is not writable; run as root, or have it delegated")
+    return Hierarchy(1, tuple(dict.fromkeys(folders[name] for name in _CONTROLLERS)))
 
 
-def _version_2(mount: _Mount, path: str) -> Hierarchy:
+def _version_2(top: Path, own: Path) -> Hierarchy:
     """The nearest folder, from this process's own upwards, whose groups can have both controllers."""
-    folder = _own_folder(mount, path)
-    problem = "there is none"
-    while folder == mount.point or mount.point in folder.parents:
+    problems: list[str] = []
+    for folder in (own, *own.parents):
+        if not folder.is_relative_to(top):
+            break
         try:
             _enable_controllers(folder)
             return Hierarchy(2, (folder,))
         except OSError as error:
-            problem = f"{folder}: {error.strerror or error}"
-        folder = folder.parent
+            problems.append(f"{folder}: {error.strerror or error}")
     raise SandboxUnavailable(
-        f"no control group here takes the memory and pids controllers (last tried {problem}); run as root on "
-        "the host, or have a group delegated (systemd: Delegate=yes)"
+        f"no control group here takes the memory and pids controllers ({'; '.join(problems)}); run as root "
+        "on the host, or have a group delegated (systemd: Delegate=yes)"
     )
 
 
@@ -198,10 +173,9 @@ class ControlGroup:
         """Remove the folders once the last process is gone; SandboxError when one stays for over 10 s."""
         deadline_s = time.monotonic() + _KILL_TIMEOUT_S
         for folder in self.folders:
-            while True:
+            while folder.exists():
                 try:
                     folder.rmdir()
-                    break
                 except FileNotFoundError:
                     break
                 except OSError as error:

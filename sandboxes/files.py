@@ -96,5 +96,5 @@ def _make_folder(at: int, name: str, owner: int) -> None:
 def _refusing(path: str) -> Generator[None]:
     try:
         yield
-    except OSError as error:
-        raise SandboxFileError(f"{path!r} in the work folder: {error.strerror or error}") from error
+    except (OSError, UnicodeEncodeError) as error:
+        raise SandboxFileError(f"{path!r} in the work folder: {error}") from error

@@ -48,11 +48,16 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
     check(libc.mount(texts[0], texts[1], texts[2], ctypes.c_ulong(flags), texts[3]), f"mount at {target}")
 
 
-def bind(source: str, target: str, read_only: bool) -> None:
-    """Make `source` appear at `target`, without set-uid programs and devices."""
+def bind(source: str, target: str) -> None:
+    """Make `source` appear at `target`, read only, without set-uid programs and devices."""
     mount(source, target, flags=MS_BIND | MS_REC)
-    flags = MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | (MS_RDONLY if read_only else 0)
-    mount("", target, flags=flags)
+    mount("", target, flags=MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_RDONLY)
+
+
+def write(path: str, data: bytes) -> None:
+    """A whole file."""
+    with open(path, "wb") as file:
+        file.write(data)
 
 
 class Keeper:
@@ -71,53 +76,30 @@ class Keeper:
 
     def setup(self, request: dict[str, Any]) -> None:
         """Enter a private mount namespace and build there the root that all sandboxes share."""
-        self.filter, self.machine, self.base = (
-            bytes.fromhex(request["filter"]),
-            request["machine"],
-            request["base"],
-        )
+        self.filter, self.machine = bytes.fromhex(request["filter"]), request["machine"]
+        self.base = request["base"]
         uid, gid = os.getuid(), os.getgid()
+        check(libc.unshare(CLONE_NEWNS | (CLONE_NEWUSER if uid else 0)), "new mount namespace")
         if uid:
-            check(libc.unshare(CLONE_NEWUSER | CLONE_NEWNS), "new user namespace")
-            for name, text in (
-                ("setgroups", "deny"),
-                ("uid_map", f"{uid} {uid} 1"),
-                ("gid_map", f"{gid} {gid} 1"),
-            ):
-                with open(f"/proc/self/{name}", "w") as file:
-                    file.write(text)
-        else:
-            check(libc.unshare(CLONE_NEWNS), "new mount namespace")
+            write("/proc/self/setgroups", b"deny")
+            write("/proc/self/uid_map", b"%d %d 1" % (uid, uid))
+            write("/proc/self/gid_map", b"%d %d 1" % (gid, gid))
         mount("none", "/", flags=MS_REC | MS_PRIVATE)
         mount("tmpfs", self.base, "tmpfs", MS_NOSUID | MS_NODEV, "size=16m,nr_inodes=8192,mode=755")
         root = f"{self.base}/root"
-        for folder in ("etc", "proc", "dev", "work", "tmp"):
-            os.makedirs(f"{root}/{folder}", 0o755)
+        for folder in request["folders"]:
+            os.makedirs(root + folder, 0o755, exist_ok=True)
         for link, target in request["links"].items():
             os.symlink(target, root + link)
         for path, text in request["files"].items():
-            os.makedirs(os.path.dirname(root + path), 0o755, exist_ok=True)
-            with open(root + path, "wb") as file:
-                file.write(bytes.fromhex(text))
+            write(root + path, bytes.fromhex(text))
         for source in request["binds"]:
             os.makedirs(root + source, 0o755, exist_ok=True)
-            bind(source, root + source, read_only=True)
-        self._make_devices(root)
-        bind(root, root, read_only=True)
-
-    def _make_devices(self, root: str) -> None:
-        """The harmless devices, bound from the host's; /dev/shm lies in the sandbox's quota."""
-        os.mkdir(f"{root}/dev/shm", 0o755)
-        for name in ("null", "zero", "full", "random", "urandom"):
-            os.close(os.open(f"{root}/dev/{name}", os.O_CREAT | os.O_WRONLY, 0o644))
-            mount(f"/dev/{name}", f"{root}/dev/{name}", flags=MS_BIND)
-        for name, target in (
-            ("fd", "/proc/self/fd"),
-            ("stdin", "fd/0"),
-            ("stdout", "fd/1"),
-            ("stderr", "fd/2"),
-        ):
-            os.symlink(target, f"{root}/dev/{name}")
+            bind(source, root + source)
+        for device in request["devices"]:
+            write(root + device, b"")
+            mount(device, root + device, flags=MS_BIND)
+        bind(root, root)
 
     def open(self, sandbox: int, details: dict[str, Any]) -> int:
         """Mount a sandbox's files; a descriptor of its work folder."""
@@ -230,16 +212,23 @@ class Keeper:
             os.kill(pid, signal.SIGKILL)
         for pid in self.calls:
             os.waitpid(pid, 0)
-        for folders in self.groups.values():
-            for folder in folders:
-                for _ in range(500):
-                    try:
-                        os.rmdir(folder)
-                        break
-                    except FileNotFoundError:
-                        break
-                    except OSError:
-                        time.sleep(0.002)
+        folders = [folder for group in self.groups.values() for folder in group]
+        for _ in range(500):
+            folders = [folder for folder in folders if not removed(folder)]
+            if not folders:
+                return
+            time.sleep(0.002)
+
+
+def removed(folder: str) -> bool:
+    """Whether a control group is gone; it cannot be removed before its last process is gone."""
+    try:
+        os.rmdir(folder)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
 
 
 def answer(descriptor: int, message: dict[str, Any], descriptors: list[int] | None = None) -> None:
@@ -265,8 +254,7 @@ def become_call(keeper: Keeper, sandbox: int, descriptors: list[int]) -> dict[st
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for file in request["procs_files"]:
-            with open(file, "w") as procs:
-                procs.write("0")
+            write(file, b"0")
         _, report, *streams = descriptors
         extra = streams[3] if len(streams) > 3 else memory_file(keeper.filter)
         keep = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in (*streams[:3], report, extra)]

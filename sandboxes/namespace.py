@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from sandboxes.base import (
@@ -51,32 +50,28 @@ def probe() -> Support:
     if sys.platform != "linux":
         raise SandboxUnavailable(f"the namespace backend needs Linux, this is {sys.platform}; use docker")
     _find_program("bwrap", "apt-get install bubblewrap")
-    build_filter()
-    is_root = os.getuid() == 0
-    mends: list[str] = []
-    has_groups = False
+    is_root, mends = os.getuid() == 0, list[str]()
+    has_groups = is_root
     if is_root:
         _find_program("setpriv", "apt-get install util-linux")
         try:
             find_hierarchy()
-            has_groups = True
         except SandboxUnavailable as error:
+            has_groups = False
             mends.append(f"Memory and processes of a sandbox need cgroups: {error}.")
     else:
         mends.append("Run as root: limits of all processes together and a user id of its own need it.")
-    return Support(
-        Capabilities(
-            isolated_files=True,
-            isolated_network=True,
-            isolated_processes=True,
-            memory_total=has_groups,
-            num_processes=has_groups,
-            disk_quota=True,
-            syscall_filter=True,
-            unprivileged_uid=is_root,
-        ),
-        tuple(mends),
+    capabilities = Capabilities(
+        isolated_files=True,
+        isolated_network=True,
+        isolated_processes=True,
+        memory_total=has_groups,
+        num_processes=has_groups,
+        disk_quota=True,
+        syscall_filter=True,
+        unprivileged_uid=is_root,
     )
+    return Support(capabilities, tuple(mends))
 
 
 def _find_program(name: str, mend: str) -> str:
@@ -84,6 +79,10 @@ def _find_program(name: str, mend: str) -> str:
     if found is None:
         raise SandboxUnavailable(f"the namespace backend needs {name}, which is not installed; `{mend}`")
     return found
+
+
+Words = Sequence[str]
+Env = Mapping[str, str] | None
 
 
 class NamespaceSandbox:
@@ -115,12 +114,7 @@ class NamespaceSandbox:
             self._resources = stack.pop_all()
 
     def run(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: bytes = b"",
-        timeout_s: float | None = None,
-        env: Mapping[str, str] | None = None,
+        self, argv: Words, *, stdin: bytes = b"", timeout_s: float | None = None, env: Env = None
     ) -> ExecResult:
         """See `Sandbox`."""
         if problem := _problem_with(argv, env):
@@ -133,7 +127,7 @@ class NamespaceSandbox:
         text = code.encode(errors="surrogatepass")
         return self.run([find_interpreter(), "-I", "-"], stdin=text, timeout_s=timeout_s)
 
-    def start(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> KeptProcess:
+    def start(self, argv: Words, *, env: Env = None) -> KeptProcess:
         """See `Sandbox`."""
         if problem := _problem_with(argv, env):
             raise ValueError(problem)
@@ -169,9 +163,7 @@ class NamespaceSandbox:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def _kill(self) -> None:
@@ -185,11 +177,7 @@ class NamespaceSandbox:
             raise SandboxError("this sandbox is closed, or belongs to another process; open a new one")
 
     def _spawn(
-        self,
-        argv: Sequence[str] | None,
-        env: Mapping[str, str] | None,
-        inputs: Sequence[int],
-        num_outputs: int,
+        self, argv: Words | None, env: Env, inputs: Sequence[int], num_outputs: int
     ) -> tuple[Report, tuple[int, ...]]:
         """Start a call on its stdin (and a snippet's code); the host's ends of stdout and, of 2, stderr."""
         self._check_open()
@@ -208,11 +196,7 @@ class NamespaceSandbox:
         return report, tuple(host for host, _ in pipes)
 
     def _call(
-        self,
-        argv: Sequence[str] | None,
-        env: Mapping[str, str] | None,
-        inputs: Sequence[int],
-        timeout_s: float | None,
+        self, argv: Words | None, env: Env, inputs: Sequence[int], timeout_s: float | None
     ) -> ExecResult:
         """Run a call to its end."""
         start_s = time.monotonic()
@@ -225,15 +209,9 @@ class NamespaceSandbox:
         exit_code = None if outcome.timed_out else outcome.exit_code
         if not outcome.started and not outcome.timed_out:
             exit_code = self._judge_no_start(outcome, stderr, out_of_memory)
-        return ExecResult(
-            exit_code,
-            stdout,
-            stderr,
-            timed_out=outcome.timed_out or exit_code == _EXIT_CPU_TIME,
-            out_of_memory=out_of_memory,
-            output_cut=outcome.output_cut,
-            wall_s=time.monotonic() - start_s,
-        )
+        timed_out = outcome.timed_out or exit_code == _EXIT_CPU_TIME
+        wall_s = time.monotonic() - start_s
+        return ExecResult(exit_code, stdout, stderr, timed_out, out_of_memory, outcome.output_cut, wall_s)
 
     def _judge_no_start(self, outcome: Outcome, stderr: bytes, out_of_memory: bool) -> int:
         """A command that was not reached is our failure, unless the code inside used up its limits."""
@@ -242,18 +220,14 @@ class NamespaceSandbox:
         tail = stderr[-500:].decode(errors="replace").strip()
         raise SandboxError(f"a call did not start (exit code {outcome.exit_code}): {outcome.error or tail}")
 
-    def _details(self, argv: Sequence[str] | None, env: Mapping[str, str] | None) -> dict[str, Any]:
+    def _details(self, argv: Words | None, env: Env) -> dict[str, Any]:
         """What the keeper's child needs to know."""
         path = f"{Path(find_interpreter()).parent}:/usr/local/bin:/usr/bin:/bin"
         base_env = {"PATH": path, "HOME": WORK_FOLDER, "TMPDIR": "/tmp", "LANG": "C.UTF-8", "USER": "sandbox"}
         cpu_s, disk_bytes = self.limits.cpu_s, self.limits.disk_bytes
-        rlimits = [
-            (resource.RLIMIT_CPU, cpu_s, cpu_s + 1),
-            (resource.RLIMIT_FSIZE, disk_bytes, disk_bytes),
-            (resource.RLIMIT_NOFILE, 1024, 1024),
-            (resource.RLIMIT_CORE, 0, 0),
-            (resource.RLIMIT_MSGQUEUE, 0, 0),
-        ]
+        rlimits = [(resource.RLIMIT_CPU, cpu_s, cpu_s + 1), (resource.RLIMIT_FSIZE, disk_bytes, disk_bytes)]
+        rlimits += [(resource.RLIMIT_NOFILE, 1024, 1024), (resource.RLIMIT_CORE, 0, 0)]
+        rlimits += [(resource.RLIMIT_MSGQUEUE, 0, 0)]
         if self._group is None:
             rlimits.append((resource.RLIMIT_AS, self.limits.memory_bytes, self.limits.memory_bytes))
         return {
@@ -264,7 +238,7 @@ class NamespaceSandbox:
             "procs_files": [str(file) for file in self._group.procs_files] if self._group else [],
         }
 
-    def _wrap(self, argv: Sequence[str]) -> list[str]:
+    def _wrap(self, argv: Words) -> list[str]:
         """The command line of bubblewrap; descriptor 3 is the call's report, 4 the filter."""
         folder = f"{self._keeper.base}/{self._number}"
         options = ["--die-with-parent", "--new-session", "--seccomp", "4", "--chdir", "/"]
@@ -299,30 +273,28 @@ def describe_root() -> dict[str, Any]:
     """What the keeper builds the shared root from: system libraries and the interpreter."""
     prefix = sys.base_prefix
     binds = ["/usr", *([] if Path(prefix).is_relative_to("/usr") else [prefix])]
-    links: dict[str, str] = {}
-    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
+    links = {"/dev/fd": "/proc/self/fd", "/dev/stdin": "fd/0", "/dev/stdout": "fd/1", "/dev/stderr": "fd/2"}
+    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc/alternatives"):
         if os.path.islink(name):
             links[name] = os.readlink(name)
         elif os.path.isdir(name):
             binds.append(name)
-    if os.path.isdir("/etc/alternatives"):
-        binds.append("/etc/alternatives")
     users = [("root", 0), *((f"sandbox{n}", FIRST_UID + n) for n in range(NUM_UIDS)), ("nogroup", 65534)]
+    passwd = "".join(f"{name}:x:{uid}:{uid}::{WORK_FOLDER}:/bin/sh\n" for name, uid in users)
+    group = "".join(f"{name}:x:{uid}:\n" for name, uid in users)
     files = {
-        "/etc/passwd": "".join(
-            f"{name}:x:{uid}:{uid}::{WORK_FOLDER}:/bin/sh\n" for name, uid in users
-        ).encode(),
-        "/etc/group": "".join(f"{name}:x:{uid}:\n" for name, uid in users).encode(),
-        "/etc/hosts": b"127.0.0.1 localhost\n::1 localhost\n",
+        "/etc/passwd": passwd.encode(),
+        "/etc/group": group.encode(),
+        "/etc/hosts": b"127.0.0.1 localhost\n",
     }
     if os.path.exists("/etc/ld.so.cache"):
         files["/etc/ld.so.cache"] = Path("/etc/ld.so.cache").read_bytes()
-    candidates = ("/mnt", "/media", "/srv", "/opt", "/run")
-    base = next(
-        (path for path in candidates if os.path.isdir(path) and not Path(prefix).is_relative_to(path)), "/mnt"
-    )
+    places = [path for path in ("/mnt", "/media", "/srv", "/opt", "/run") if os.path.isdir(path)]
     return {
-        "base": base,
+        # A folder that no system library and no interpreter lies in: it is covered by the keeper's mounts.
+        "base": next(path for path in places if not Path(prefix).is_relative_to(path)),
+        "folders": ["/etc", "/proc", "/dev/shm", "/tmp", WORK_FOLDER],
+        "devices": [f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom")],
         "binds": binds,
         "links": links,
         "files": {path: data.hex() for path, data in files.items()},
@@ -331,7 +303,7 @@ def describe_root() -> dict[str, Any]:
     }
 
 
-def _problem_with(argv: Sequence[str], env: Mapping[str, str] | None) -> str:
+def _problem_with(argv: Words, env: Env) -> str:
     """Why no system takes these words, which a policy may have written; empty when it does."""
     if isinstance(argv, str) or not argv:
         raise ValueError(f"argv is {argv!r}; give a list of at least one word")
