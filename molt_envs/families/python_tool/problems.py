@@ -21,6 +21,8 @@ from molt_envs.families.python_tool.templates import HELD_OUT, TRAINED, Drawing
 
 SPLITS = {"train": 4000, "validation": 400, "test": 400}
 VALIDATION_SHARE = 0.2
+LARGEST_GUESS = 2
+"""No answer is 0, 1 or 2, which could be guessed."""
 MODULES = ("datetime", "fractions", "itertools", "math", "statistics")
 
 
@@ -53,9 +55,12 @@ def problem(split: str, index: int) -> Problem:
     rng = random.Random(f"{split}:{index}")
     templates = HELD_OUT if split == "test" else TRAINED
     template = templates[index % len(templates)]
-    while _split_of(drawing := template(rng), split) != split:
-        pass
-    solve, names = drawing.solve, list(drawing.tables)
+    while True:
+        drawing = template(rng)
+        solve, names = drawing.solve, list(drawing.tables)
+        answer = solve(*map(read_table, drawing.tables.values()), *drawing.arguments)
+        if abs(answer) > LARGEST_GUESS and _split_of(drawing, split) == split:
+            break
     phrasing = rng.choice(_phrasings()[solve.__name__])
     question = phrasing.format(*drawing.arguments, *names, **drawing.words)
     for name, text in drawing.tables.items():
@@ -65,7 +70,7 @@ def problem(split: str, index: int) -> Problem:
         solve.__name__,
         question,
         drawing.tables,
-        solve(*map(read_table, drawing.tables.values()), *drawing.arguments),
+        answer,
         program(solve, bool(names)),
         f"{solve.__name__}({', '.join([*reads, *map(repr, drawing.arguments)])})",
     )

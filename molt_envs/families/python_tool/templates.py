@@ -107,8 +107,8 @@ def last_left(rng: random.Random) -> Drawing:
 
 
 def spaced_orders(rng: random.Random) -> Drawing:
-    """Every second number at least differs enough from the others."""
-    return Drawing(solutions.spaced_orders, (sorted(rng.sample(range(1, 60), 7)), rng.randrange(3, 10)))
+    """The gap is near that between neighbours, so that it matters."""
+    return Drawing(solutions.spaced_orders, (sorted(rng.sample(range(1, 50), 8)), rng.randrange(4, 10)))
 
 
 def work_days(rng: random.Random) -> Drawing:
