@@ -9,7 +9,7 @@ import math
 
 from molt_envs.checks.attacks import ATTACKS, ENDINGS, GARBAGE, INJECTIONS, MALFORMED_JSON
 from molt_envs.checks.findings import NotShown, require
-from molt_envs.checks.subject import Check, Play, PolicyMaker, Subject, play, script
+from molt_envs.checks.subject import Check, Play, Subject, play, script
 
 NUM_PREFIXES = 8
 LEAKED = ("root:x:0:", "<class '", "Traceback (most recent call last)")
@@ -54,29 +54,28 @@ def _check_after_prefix(subject: Subject) -> str:
 
 
 def _check_reward_is_not_written(subject: Subject) -> str:
-    return _require_no_credit(subject, {text: script(text) for text in INJECTIONS})
+    return _require_no_credit(subject, dict.fromkeys(INJECTIONS, ""))
 
 
 def _check_no_early_credit(subject: Subject) -> str:
-    cheats: dict[str, PolicyMaker] = {text: script(text, "") for text in ENDINGS}
-    for one in subject.oracle_plays[:4]:
-        # An answer to one task is no shortcut to the others; a last action that ends all of them is.
-        cheats[one.actions[-1]] = script(one.actions[-1], "")
-    return _require_no_credit(subject, cheats)
+    # An answer to one task is no shortcut to the others; a last action that ends all of them is.
+    learnt = {one.actions[-1]: one.task_id for one in subject.oracle_plays[:4]}
+    return _require_no_credit(subject, dict.fromkeys(ENDINGS, "") | learnt)
 
 
-def _require_no_credit(subject: Subject, cheats: dict[str, PolicyMaker]) -> str:
+def _require_no_credit(subject: Subject, cheats: dict[str, str]) -> str:
+    """Play each action and then nothing, in all tasks but the one that it was taken from."""
     returns = {one.task_id: sum(one.rewards) for one in subject.oracle_plays if one.success}
-    env, worst = subject.make_base(), ("", 0.0)
+    env, worst = subject.make_base(), 0.0
     tasks = subject.tasks(32 if subject.full else 8, len(cheats))
-    for cheat, policy in cheats.items():
-        plays = [play(env, policy, task) for task in tasks]
-        share = sum(_credited(one, returns) for one in plays) / len(plays)
-        worst = max(worst, (cheat, share), key=lambda pair: pair[1])
+    for cheat, own_task in cheats.items():
+        plays = [play(env, script(cheat, ""), task) for task in tasks if task.task_id != own_task]
+        share = sum(_credited(one, returns) for one in plays) / max(1, len(plays))
+        worst = max(worst, share)
         most = subject.card.max_baseline_success
-        require(share <= most, f"{cheat[:60]!r} alone solves {share:.0%} of {len(tasks)} tasks")
+        require(share <= most, f"{cheat[:60]!r} alone solves {share:.0%} of {len(plays)} tasks")
     env.close()
-    return f"at most {worst[1]:.0%} of {len(tasks)} tasks" + (f", by {worst[0][:30]!r}" if worst[1] else "")
+    return f"{len(cheats)} actions, each in {len(tasks)} tasks; at most {worst:.0%} solved"
 
 
 def _credited(one: Play, returns: dict[str, float]) -> bool:
