@@ -27,7 +27,13 @@ CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE, MNT_DETACH = 4096, 16384, 1 << 18, 2
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 4, 22, 38
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = (
+    1,
+    4,
+    22,
+    36,
+    38,
+)
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 REPORT_FD, EXTRA_FD = 3, 4
 """In a child, after its three standard streams: where it says that it started, and the filter or the code."""
@@ -54,6 +60,12 @@ def bind(source: str, target: str) -> None:
     mount("", target, flags=MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV | MS_RDONLY)
 
 
+def children() -> list[int]:
+    """Pids of this process's children, those included that it got from dead ones."""
+    with open(f"/proc/self/task/{os.getpid()}/children") as file:
+        return [int(pid) for pid in file.read().split()]
+
+
 def write(path: str, data: bytes) -> None:
     """A whole file."""
     with open(path, "wb") as file:
@@ -72,6 +84,7 @@ class Keeper:
         """Sandbox -> the folders of its control group."""
         self.calls: dict[int, tuple[int, int, int]] = {}
         """Pid -> call, sandbox, descriptor of its report."""
+        check(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "child subreaper")
         self.own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
     def setup(self, request: dict[str, Any]) -> None:
@@ -141,15 +154,25 @@ class Keeper:
         return None
 
     def reap(self) -> None:
-        """Report the calls that have ended."""
-        while self.calls:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
+        """Report the calls that have ended, and kill what they left.
+
+        A bubblewrap that is killed early has not told its child yet to die with it: the child becomes ours.
+        """
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
                 return
-            code = os.waitstatus_to_exitcode(status)
-            _, _, report = self.calls.pop(pid)
-            answer(report, {"exit_code": code if code >= 0 else 128 - code})
-            os.close(report)
+            if pid == 0:
+                break
+            if pid in self.calls:
+                code = os.waitstatus_to_exitcode(status)
+                _, _, report = self.calls.pop(pid)
+                answer(report, {"exit_code": code if code >= 0 else 128 - code})
+                os.close(report)
+        for pid in children():
+            if pid not in self.calls:
+                os.kill(pid, signal.SIGKILL)
 
     def handle(self, head: dict[str, Any], descriptors: list[int]) -> dict[str, str] | None:
         """Serve one request; what fails is answered as {"error": …} on its report, the second descriptor.
@@ -208,10 +231,11 @@ class Keeper:
 
     def end(self) -> None:
         """Kill what runs and remove the control groups; the mounts go with the namespace."""
-        for pid in self.calls:
-            os.kill(pid, signal.SIGKILL)
-        for pid in self.calls:
-            os.waitpid(pid, 0)
+        while pids := children():
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            for pid in pids:
+                os.waitpid(pid, 0)
         folders = [folder for group in self.groups.values() for folder in group]
         for _ in range(500):
             folders = [folder for folder in folders if not removed(folder)]

@@ -184,6 +184,18 @@ def test_an_endless_loop_ends_at_its_time_out_even_with_signals_ignored(sandbox:
     assert 1.0 <= result.wall_s < 3.0
 
 
+def test_a_call_that_is_killed_while_it_starts_leaves_no_process(sandbox: Sandbox) -> None:
+    for step in range(60):
+        result = sandbox.run(
+            ["sh", "-c", "trap '' TERM HUP; while :; do sleep 1; done"], timeout_s=step / 1000
+        )
+        assert (result.timed_out, result.wall_s < 9) == (True, True)
+    pattern = f"molt-sandbox-*-{os.getpid()}-*/cgroup.procs"
+    assert [file.read_text() for top in find_hierarchy().parents for file in top.glob(pattern)] == (
+        [""] * len(find_hierarchy().parents)
+    )
+
+
 def test_processor_time_is_limited_too() -> None:
     with open_sandbox("zygote", limits=Limits(cpu_s=1, wall_s=30)) as sandbox:
         result = sandbox.run_python("while True: pass")
