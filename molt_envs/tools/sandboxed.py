@@ -58,18 +58,26 @@ class Workspace:
         self._backend, self._limits, self._timeout_s = backend, limits, call_timeout_s
         self._files: Mapping[str, StartFile] = {}
         self._sandbox: Sandbox | None = None
+        self._is_current = False
         self._process: SandboxProcess | None = None
         self._numbers = count()
 
     @property
     def used(self) -> bool:
         """Whether anything was run in this episode."""
-        return self._sandbox is not None
+        return self._is_current
 
     def begin(self, files: Mapping[str, StartFile]) -> None:
-        """Drop the sandbox of the episode before; the next one begins with these files."""
-        self.close()
+        """The next episode begins, with these files."""
+        self.end()
         self._files = files
+
+    def end(self) -> None:
+        """End all processes of the episode; its sandbox goes when the next one has come."""
+        process, self._process, self._is_current = self._process, None, False
+        if process is not None:
+            with _trouble():
+                process.kill()
 
     def ask(self, kind: Literal["python", "shell"], text: str) -> str:
         """Run code or a command in the episode's process; what was printed.
@@ -108,17 +116,22 @@ class Workspace:
             return _patiently(lambda: _run(self._open(), code))
 
     def close(self) -> None:
-        """Remove the episode's sandbox. Idempotent."""
-        sandbox, self._sandbox, self._process = self._sandbox, None, None
+        """Remove the sandbox. Idempotent."""
+        self.end()
+        sandbox, self._sandbox = self._sandbox, None
         if sandbox is not None:
             with _trouble():
                 sandbox.close()
 
     def _open(self) -> Sandbox:
-        if self._sandbox is None:
-            self._sandbox = open_sandbox(self._backend, limits=self._limits)
+        """The episode's sandbox; the one before is closed after it, which keeps what both share warm."""
+        if self._sandbox is None or not self._is_current:
+            before, self._sandbox = self._sandbox, open_sandbox(self._backend, limits=self._limits)
+            if before is not None:
+                before.close()
             for path, file in self._files.items():
                 self._sandbox.write_file(path, file.data, file.mode)
+            self._is_current = True
         return self._sandbox
 
     def _start(self) -> SandboxProcess:

@@ -1,7 +1,7 @@
 """`molt/PythonTool-v0`: problems that need computing, with a Python interpreter in a sandbox.
 
-In: calls of `python` and `answer` as JSON. Out: what the code printed; at the end whether the number is right.
-The answer is computed outside of the sandbox, and never enters it.
+In: calls of `python` and `answer` as JSON. Out: what the code printed; at the end, whether the number is
+right. The answer is computed outside of the sandbox, and never enters it.
 """
 
 import numpy as np
@@ -16,10 +16,10 @@ from molt_envs.tools.sandboxed import StartFile, Workspace
 
 SUMMARY = "Problems that need computing, with a Python interpreter that keeps its state in an episode"
 SYSTEM_PROMPT = (
-    "Solve the problem with the tool python: an interpreter with the standard library that keeps its names from "
-    "one call to the next, in a folder with the files that the problem names. A call may take 10 seconds. When "
-    "you know the number, call answer once. A whole number has to be exact; where the true answer is not whole, "
-    "a relative error of 0.0001 is allowed."
+    "Solve the problem with the tool python: an interpreter with the standard library that keeps its names "
+    "from call to call, in a folder with the files that the problem names. A call may take 10 seconds. When "
+    "you know the number, call answer once. A whole number has to be exact; where the true answer is not whole, a "
+    "relative error of 0.0001 is allowed."
 )
 GRAMMAR = ActionGrammar(
     'a JSON list of calls, each {"name": …, "arguments": {…}}',
@@ -70,12 +70,12 @@ class PythonToolEnv(AgentEnv):
         results = self._box.run(action)
         if not results[-1].ended:
             return Turn(show(results))
-        self._workspace.close()
+        self._workspace.end()
         success = self._problem.accepts(self._value)
         return Turn(show(results), float(success), True, float(success), success)
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> Solver:
-        """A policy that computes the answer in the sandbox; `noise` is the share of slips that it corrects."""
+        """A policy that computes the answer in the sandbox; `noise`: how often it slips first."""
         if self.task is None:
             raise ValueError("oracle() needs a running task; call reset() first")
         return Solver(self._problem, f"{seed} {self.task.task_id}", noise)

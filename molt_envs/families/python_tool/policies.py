@@ -73,11 +73,5 @@ def answer(value: float) -> str:
 
 def _slip(code: str, rng: random.Random) -> str:
     """A mistake at a step: code that breaks off, a wrong argument or a wrong tool."""
-    broken = run(code[: len(code) // 2] + "(")
-    return rng.choice(
-        [
-            broken,
-            write_calls(ToolCall("python", {"text": code})),
-            write_calls(ToolCall("run", {"code": code})),
-        ]
-    )
+    wrong = [ToolCall("python", {"text": code}), ToolCall("run", {"code": code})]
+    return rng.choice([run(code[: len(code) // 2] + "("), *map(write_calls, wrong)])
