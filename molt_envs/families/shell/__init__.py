@@ -1,0 +1,1 @@
+"""A terminal: tasks in a small file system, judged by its final state."""
