@@ -45,9 +45,9 @@ class TextWorldEnv(AgentEnv):
 
     def __init__(
         self,
-        num_rooms: int = 3,
-        num_objects: int = 5,
-        quest_length: int = 3,
+        num_rooms: int = 5,
+        num_objects: int = 8,
+        quest_length: int = 5,
         max_turns: int = 30,
         render_mode: str | None = None,
     ) -> None:

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from molt_envs.errors import InfrastructureError
 from molt_envs.extras import import_extra
 
 _PROMPT = re.compile(r"\n*>?[ ]*-= [^\n]* =-\d+/\d+\s*$")
@@ -25,11 +24,11 @@ _MENU = "Would you like to RESTART"
 class Size:
     """How large a game is."""
 
-    num_rooms: int = 3
+    num_rooms: int = 5
     """Rooms of the world."""
-    num_objects: int = 5
+    num_objects: int = 8
     """Things in it."""
-    quest_length: int = 3
+    quest_length: int = 5
     """Commands of the shortest solution."""
 
 
@@ -87,12 +86,8 @@ class Game:
                 warnings.filterwarnings("ignore", message="Game .* is not fully supported")
                 self._env = library.start(str(Path(folder, "game.z8")), wanted)
                 self._state: Any = self._env.reset()
-        objective = str(self._state.objective)
-        self.text = _clean(str(self._state.feedback))
-        start = self.text.find(objective)
-        if start < 0:
-            raise InfrastructureError(f"the game of seed {seed} does not begin with its objective")
-        self.text = self.text[start:]
+        # The game opens with its goal, under a banner drawn in dollar signs.
+        self.text = _clean(str(self._state.feedback).rpartition("$$")[2])
 
     def play(self, command: str) -> None:
         """Take one of `commands`."""
