@@ -55,7 +55,7 @@ def _doctor(as_json: bool) -> int:
         return 0
     for finding in findings:
         print(f"{'yes' if finding.works else 'no ':3}  {finding.name:<18} {finding.says}")
-        if finding.mend:
+        if not finding.works:
             print(f"     {'':<18} -> {finding.mend}")
     return 0
 

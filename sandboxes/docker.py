@@ -11,6 +11,7 @@ import secrets
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -87,11 +88,11 @@ def support_of(info: Mapping[str, Any]) -> Support:
 def open_docker(limits: Limits, *, runtime: str | None = None) -> DockerSandbox:
     """A sandbox on the engine; `runtime` (runsc, kata, …) defaults to the environment variable's."""
     engine = connect()
-    try:
-        return DockerSandbox(engine, limits, runtime or os.environ.get(RUNTIME_VARIABLE))
-    except BaseException:
-        engine.api.close()
-        raise
+    with ExitStack() as undo:
+        undo.callback(engine.api.close)
+        sandbox = DockerSandbox(engine, limits, runtime or os.environ.get(RUNTIME_VARIABLE))
+        undo.pop_all()
+    return sandbox
 
 
 class DockerSandbox:
@@ -118,13 +119,12 @@ class DockerSandbox:
             labels={LABEL: owner()},
             host_config=engine.api.create_host_config(**host_options(limits, uid), runtime=runtime),
         )["Id"]
-        try:
+        with ExitStack() as undo:
+            undo.callback(engine.remove, self.container_id)
             path = f"/containers/{self.container_id}/attach?stream=1&stdin=1"
             self._lifeline = EngineStream(engine.address, path, {})
             engine.api.start(self.container_id)
-        except BaseException:
-            engine.remove(self.container_id)
-            raise
+            undo.pop_all()
 
     @property
     def capabilities(self) -> Capabilities:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Self
@@ -33,8 +34,8 @@ LIMITS = Limits(
 PRELUDE = Path(__file__).parent / "snippets" / "prelude.txt"
 AFTER_CALL_S = 1.0
 """How long a killed process may take to vanish."""
-HOST_TIMEOUT_S = 30.0
-"""More than any one step on the host takes, and less than an attack that blocks the host."""
+PATIENCE_S = 30.0
+"""For programs that end by themselves, and for steps on the host: enough on a busy machine."""
 
 Status = Literal["contained", "escaped", "broken"]
 
@@ -63,19 +64,15 @@ class Suite:
         self._witness = Witness()
 
     def __enter__(self) -> Self:
-        self._witness.__enter__()
-        try:
-            self._neighbour = Neighbour(self._open_one(), f"neighbour-{self.marker}", self._witness.secret)
-        except BaseException:
-            self._witness.__exit__(None, None, None)
-            raise
+        with ExitStack() as stack:
+            stack.enter_context(self._witness)
+            sandbox = stack.enter_context(self._open_one())
+            self._neighbour = Neighbour(sandbox, f"neighbour-{self.marker}", self._witness.secret)
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
-        try:
-            self._neighbour.close()
-        finally:
-            self._witness.__exit__(None, None, None)
+        self._stack.close()
 
     def run(self, snippets: Sequence[Snippet]) -> Iterator[Verdict]:
         """One verdict after the other."""
@@ -92,15 +89,19 @@ class Suite:
     def _attack(self, snippet: Snippet, marker: str) -> tuple[Status, str]:
         """Out: what became of it, and what was seen."""
         with self._open_one() as sandbox:
-            results = [(sandbox.run_python(self._program(snippet.code, marker)), snippet.endings)]
+            timeout_s = LIMITS.wall_s if "timeout" in snippet.endings else PATIENCE_S
+            result = sandbox.run_python(self._program(snippet.code, marker), timeout_s=timeout_s)
+            results = [(result, snippet.endings)]
             escapes = leftovers.settle(lambda: leftovers.processes_named(marker), AFTER_CALL_S)
             escapes += self._read_back(sandbox, snippet.artifacts)
             _write_back(sandbox, snippet.uploads)
             if snippet.then:
-                results.append((sandbox.run_python(self._program(snippet.then, marker)), ()))
+                then = sandbox.run_python(self._program(snippet.then, marker), timeout_s=PATIENCE_S)
+                results.append((then, ()))
         if snippet.elsewhere:
             with self._open_one() as other:
-                results.append((other.run_python(self._program(snippet.elsewhere, marker)), ()))
+                then = other.run_python(self._program(snippet.elsewhere, marker), timeout_s=PATIENCE_S)
+                results.append((then, ()))
         for result, _ in results:
             escapes += self._signs(result.stdout + result.stderr)
         escapes += self._witness.faults() + self._neighbour.faults()
@@ -134,7 +135,7 @@ class Suite:
                 data = sandbox.read_file(path, 65536)
             except SandboxFileError:
                 data = b""
-            if self._witness.secret.encode() in data or time.monotonic() - began > HOST_TIMEOUT_S:
+            if self._witness.secret.encode() in data or time.monotonic() - began > PATIENCE_S:
                 signs.append(f"reading {path} back gave a host file, or kept the host waiting")
         return signs
 
@@ -145,27 +146,19 @@ class Neighbour:
     def __init__(self, sandbox: Sandbox, file: str, secret: str) -> None:
         self.file = file
         self._sandbox, self._secret = sandbox, secret
-        try:
-            sandbox.write_file(file, secret.encode())
-            self._process = sandbox.start(["cat"])
-        except BaseException:
-            sandbox.close()
-            raise
+        sandbox.write_file(file, secret.encode())
+        self._process = sandbox.start(["cat"])
 
     def faults(self) -> list[str]:
         """What is wrong with it, in words."""
         try:
             self._process.send(b"alive\n")
-            self._process.receive_line(HOST_TIMEOUT_S)
+            self._process.receive_line(PATIENCE_S)
             if self._sandbox.read_file(self.file, 4096) == self._secret.encode():
                 return []
             return ["the neighbour's file was changed"]
         except (ProcessEnded, TimeoutError, SandboxError, SandboxFileError) as error:
             return [f"the neighbour was hit: {error}"]
-
-    def close(self) -> None:
-        """Close its sandbox."""
-        self._sandbox.close()
 
 
 def _ending(result: ExecResult, allowed: Sequence[str]) -> tuple[bool, str]:

@@ -29,7 +29,7 @@ def found(proc: Path = Path("/proc")) -> dict[str, Finding]:
 
 
 def test_a_backend_that_holds_everything_needs_no_mend() -> None:
-    assert found()["backend whole"] == Finding("backend whole", True, "holds untrusted code")
+    assert found()["backend whole"] == Finding("backend whole", True, "holds untrusted code", "")
 
 
 def test_a_weak_backend_is_for_trusted_code_and_names_what_it_lacks() -> None:
@@ -57,12 +57,12 @@ def test_user_namespaces_need_a_number_and_the_switch(
         path.write_text(text)
     finding = found(tmp_path)["user namespaces"]
     assert finding.works == works
-    assert bool(finding.mend) != works
+    assert "sysctl" in finding.mend
 
 
 def test_an_engine_that_does_not_answer_is_told_with_its_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
-    engine = found()["docker engine"]
+    engine = next(finding for finding in examine() if finding.name == "backend docker")
     assert not engine.works
     assert "unix:///nowhere/docker.sock" in engine.mend
 
