@@ -461,4 +461,11 @@ MUTANTS: list[Mutant] = [
         "offered: Any = list(tools) or None",
         "tests/molt_train/rollout/test_chat_renderer.py::test_a_tool_schema_and_an_argument_cannot_forge_a_control_token",
     ),
+    Mutant(
+        "retry-without-end",
+        "molt_train/rollout/runner.py",
+        "for attempt in range(1 + self._num_retries):",
+        "for attempt in range(99):",
+        "tests/molt_train/rollout/test_runner.py::test_an_unresolved_episode_is_played_again_so_often_and_counted",
+    ),
 ]
