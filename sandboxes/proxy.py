@@ -13,29 +13,19 @@ import socket
 import socketserver
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 from urllib.parse import urlsplit
 
 from sandboxes.limits import MIB
 
 NUM_FETCHES = 32
 """At once; more wait."""
-_OF_ONE_HOP = (
-    "connection",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-)
-_OWN = ("host", "content-length", "accept-encoding", "proxy-authorization")
-_NOT_FORWARDED = frozenset((*_OF_ONE_HOP, *_OWN))
+_NOT_FORWARDED = """connection keep-alive proxy-connection te trailer transfer-encoding upgrade
+host content-length accept-encoding proxy-authorization"""
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -107,9 +97,19 @@ class HttpProxy:
         except (OSError, http.client.HTTPException) as error:
             return Answer(502, f"{url} could not be reached: {error}\n".encode())
 
-    def serve(self, path: Path) -> ProxyServer:
-        """The proxy on a unix socket at `path`, until its `close`."""
-        return ProxyServer(self, path)
+    @contextmanager
+    def serve(self, path: Path) -> Generator[None]:
+        """The proxy on a unix socket at `path`, until the end of `with`."""
+        server = _Server(str(path), self)
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), name="proxy")
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join(10)
+            server.server_close()
+            path.unlink(missing_ok=True)
 
     def _fetch(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         parts = urlsplit(url)
@@ -123,13 +123,15 @@ class HttpProxy:
         )
         try:
             target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            kept = {name: value for name, value in headers.items() if name.lower() not in _NOT_FORWARDED}
+            kept = {
+                name: value for name, value in headers.items() if name.lower() not in _NOT_FORWARDED.split()
+            }
             connection.request(method, target, body or None, kept | {"Accept-Encoding": "identity"})
             response = connection.getresponse()
             data = response.read(self.policy.max_bytes + 1)
             if len(data) > self.policy.max_bytes:
                 return Answer(413, f"{url} answered more than {self.policy.max_bytes} bytes\n".encode())
-            passed = {k: v for k, v in response.getheaders() if k.lower() not in _NOT_FORWARDED}
+            passed = {k: v for k, v in response.getheaders() if k.lower() not in _NOT_FORWARDED.split()}
             return Answer(response.status, data, passed)
         finally:
             connection.close()
@@ -167,31 +169,6 @@ class _Connection(http.client.HTTPConnection):
         self.sock = socket.create_connection((self._address, self.port), self._timeout_s)
         if self._is_tls:
             self.sock = ssl.create_default_context().wrap_socket(self.sock, server_hostname=self.host)
-
-
-class ProxyServer:
-    """The unix socket and its threads."""
-
-    def __init__(self, proxy: HttpProxy, path: Path) -> None:
-        self._path = path
-        self._server = _Server(str(path), proxy)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), name="proxy")
-        self._thread.start()
-
-    def close(self) -> None:
-        """Stop listening and remove the socket; idempotent."""
-        self._server.shutdown()
-        self._thread.join(10)
-        self._server.server_close()
-        self._path.unlink(missing_ok=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 class _Server(socketserver.ThreadingUnixStreamServer):

@@ -31,7 +31,8 @@ def running_engine(folder: Path) -> Generator[str]:
         )
     folder.mkdir(parents=True, exist_ok=True)
     socket = folder / "docker.sock"
-    argv = [program, f"--host=unix://{socket}", "--storage-driver=overlay2", "--bridge=none"]
+    argv = ["setpriv", "--pdeathsig", "TERM", program]  # it ends with the thread that starts it
+    argv += [f"--host=unix://{socket}", "--storage-driver=overlay2", "--bridge=none"]
     argv += [
         f"--data-root={folder / 'data'}",
         f"--exec-root={folder / 'exec'}",
@@ -43,25 +44,19 @@ def running_engine(folder: Path) -> Generator[str]:
             argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
     try:
-        _wait_for(socket, process, folder / "log")
+        end = time.monotonic() + START_TIMEOUT_S
+        while not socket.exists():
+            if process.poll() is not None or time.monotonic() > end:
+                tail = (folder / "log").read_text(errors="replace")[-800:]
+                raise SandboxError(
+                    f"dockerd was not ready within {START_TIMEOUT_S:g} s; its log ends:\n{tail}"
+                )
+            time.sleep(0.05)
         yield f"unix://{socket}"
     finally:
-        _stop(process)
-
-
-def _wait_for(socket: Path, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + START_TIMEOUT_S
-    while not socket.exists():
-        if process.poll() is not None or time.monotonic() > end:
-            tail = log.read_text(errors="replace")[-800:]
-            raise SandboxError(f"dockerd was not ready within {START_TIMEOUT_S:g} s; its log ends:\n{tail}")
-        time.sleep(0.05)
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(STOP_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait(STOP_TIMEOUT_S)
+        process.terminate()
+        try:
+            process.wait(STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(STOP_TIMEOUT_S)
