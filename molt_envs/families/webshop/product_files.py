@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from molt_envs.errors import DataError
-from molt_envs.families.webshop.json_stream import stream_json
 from molt_envs.families.webshop.products import Product, asin_of, parse_product
+from molt_envs.tools.json_stream import stream_json
 
 FILE_NAMES = {
     "products": ("products.json", "items_shuffle.json", "items_shuffle_1000.json"),

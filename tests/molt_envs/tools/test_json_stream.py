@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from molt_envs.errors import DataError
-from molt_envs.families.webshop import json_stream
-from molt_envs.families.webshop.json_stream import stream_json
+from molt_envs.tools import json_stream
+from molt_envs.tools.json_stream import stream_json
 
 VALUES: list[Any] = [
     {"a": [1, 2.5e3, None, True], "b": 'ü 灯 😀 \\ " ] } ,'},
