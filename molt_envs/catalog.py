@@ -63,6 +63,16 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "Do an errand in a small office by function calls; only the changes that were made count",
     ),
     EnvEntry(
+        "molt/PythonTool-v0",
+        "molt_envs.families.python_tool.env:PythonToolEnv",
+        "Problems that need computing, with a Python interpreter that keeps its state in an episode",
+    ),
+    EnvEntry(
+        "molt/Shell-v0",
+        "molt_envs.families.shell.env:ShellEnv",
+        "A terminal in a small file system: find, edit, count, rename, archive; its final state counts",
+    ),
+    EnvEntry(
         "molt/Negotiation-v0",
         "molt_envs.families.games.negotiation:NegotiationEnv",
         "Share out a few things with a partner whose values are hidden, by proposals in text",

@@ -18,8 +18,8 @@ SUMMARY = "Problems that need computing, with a Python interpreter that keeps it
 SYSTEM_PROMPT = (
     "Solve the problem with the tool python: an interpreter with the standard library that keeps its names "
     "from call to call, in a folder with the files that the problem names. A call may take 10 seconds. When "
-    "you know the number, call answer once. A whole number has to be exact; where the true answer is not whole, a "
-    "relative error of 0.0001 is allowed."
+    "you know the number, call answer once. A whole number has to be exact; where the true answer is not "
+    "whole, a relative error of 0.0001 is allowed."
 )
 GRAMMAR = ActionGrammar(
     'a JSON list of calls, each {"name": …, "arguments": {…}}',

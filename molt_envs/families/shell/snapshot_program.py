@@ -27,19 +27,14 @@ def members(data: bytes) -> dict[str, str]:
     at = 0
     while len(data) >= at + BLOCK and data[at + 257 : at + 262] == b"ustar":
         head = data[at : at + BLOCK]
-        name, prefix, digits = (
-            head[:100].strip(b"\0"),
-            head[345:500].strip(b"\0"),
-            head[124:136].strip(b" \0"),
-        )
+        name, prefix = (part.partition(b"\0")[0] for part in (head[:100], head[345:500]))
+        digits = head[124:136].strip(b" \0")
         if not digits.isdigit() or set(digits) & set(b"89"):
             break
         size = int(digits, 8)
         if head[156:157] in b"0\0":
-            path = os.path.normpath(
-                os.fsdecode(prefix + b"/" + name if head[257:263] == b"ustar\0" and prefix else name)
-            )
-            found[path] = text(data[at + BLOCK : at + BLOCK + size])
+            whole = prefix + b"/" + name if prefix and head[257:263] == b"ustar\0" else name
+            found[os.path.normpath(os.fsdecode(whole))] = text(data[at + BLOCK : at + BLOCK + size])
         at += BLOCK + (size + BLOCK - 1) // BLOCK * BLOCK
     return found
 
@@ -55,11 +50,8 @@ def describe(path: str) -> list[object]:
         status = os.lstat(path)
         mode = stat.S_IMODE(status.st_mode)
         if stat.S_ISLNK(status.st_mode):
-            return [
-                "link",
-                0,
-                os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(path)), os.readlink(path))),
-            ]
+            target = os.path.join(os.path.dirname(os.path.abspath(path)), os.readlink(path))
+            return ["link", 0, os.path.normpath(target)]
         if not stat.S_ISREG(status.st_mode):
             return ["special", mode, ""]
         if status.st_size > MAX_FILE_BYTES:

@@ -1,20 +1,21 @@
 """What the agent is asked to do: one function per kind of task.
 
-In: a `Draft`, which a template adds to. Out: the words of the instruction (`phrasings.json`), the state that is
-wanted, worked out here from the files, and commands that reach it, of which no other use is made.
+In: a `Draft`, which a template adds to. Out: the words of the instruction (`phrasings.json`), the state that
+is wanted, worked out here from the files, and commands that reach it, which only the oracle uses.
 """
 
 import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from molt_envs.families.shell.draft import LEVELS, Draft
 from molt_envs.families.shell.state import Entry, text_file
+from sandboxes import WORK_FOLDER
 
-Task: TypeAlias = tuple[dict[str, object], dict[str, Entry], list[str]]
+Task: TypeAlias = tuple[Mapping[str, object], dict[str, Entry], list[str]]
 
 
 def rename(draft: Draft) -> Task:
@@ -196,7 +197,7 @@ def link_latest(draft: Draft) -> Task:
         draft.add(f"{draft.folder}/{version}/{draft.name()}.md", draft.line())
     latest = max(versions, key=lambda version: [int(part) for part in version.split(".")])
     link = f"{draft.other}/{draft.name()}"
-    goal = draft.files | {link: Entry("link", 0, f"/work/{draft.folder}/{latest}")}
+    goal = draft.files | {link: Entry("link", 0, f"{WORK_FOLDER}/{draft.folder}/{latest}")}
     command = f"ln -s ../{draft.folder}/$(ls {draft.folder} | grep '^[0-9]' | sort -V | tail -n 1) {link}"
     return {"folder": draft.folder, "link": link}, goal, [f"ls {draft.folder}", command, f"ls -l {link}"]
 
@@ -269,7 +270,7 @@ def folder_sizes(draft: Draft) -> Task:
             sizes[path.split("/")[1]] += len(draft.files[path].content)
     out = f"{draft.third}/{draft.name()}.sizes"
     goal = draft.files | {out: text_file("\n".join(f"{name} {size}" for name, size in sorted(sizes.items())))}
-    each = f'echo "$(basename "$d") $(cat "$d"/* | wc -c)"'
+    each = 'echo "$(basename "$d") $(cat "$d"/* | wc -c)"'
     command = f"for d in {draft.folder}/*/; do {each}; done | sort > {out}"
     return {"folder": draft.folder, "out": out}, goal, [command, f"cat {out}"]
 
