@@ -35,6 +35,8 @@ from molt_envs.registry import entries, resolve
 
 UNRESOLVED_STATUS = 1
 """Exit status when not one episode was resolved."""
+REPLAY_TIMEOUT_S = 600.0
+"""Bound of one call of an environment while a recorded episode is played back."""
 
 
 def evaluate(
@@ -58,7 +60,7 @@ def evaluate(
 ) -> None:
     """Play an environment's tasks with a policy; write results and a report in which every turn can be read.
 
-    Every episode runs in a thread of its own with a time-out; unbounded environments work one at a time.
+    Every episode has a thread of its own and a time-out; unbounded environments run in processes.
     What a server or an environment broke is unresolved: counted apart, never as zero, and tried again by a
     second start.
     """
@@ -97,7 +99,7 @@ def replay(
     path = file / runner.EPISODES if file.is_dir() else file
     num_same = num_other = num_skipped = 0
     try:
-        with Environments() as environments:
+        with Environments(REPLAY_TIMEOUT_S) as environments:
             for record in read_records(path):
                 if episode not in (None, record.episode_id):
                     continue

@@ -5,9 +5,7 @@ In: an environment, a policy source, a task. Out: an `EpisodeRecord`, whatever h
 
 from __future__ import annotations
 
-import contextlib
 import math
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,9 +18,6 @@ from molt_envs.evaluate.policy import ChatPolicy, ContextFull, EpisodeStart, Lim
 from molt_envs.evaluate.record import EpisodeRecord, TurnRecord
 from molt_envs.policy import Policy
 from molt_envs.protocol.episode import Outcome
-
-ONE_AT_A_TIME = threading.Lock()
-"""Held while an environment that is not `bounded` works: its library may not bear several threads."""
 
 
 @dataclass(frozen=True)
@@ -92,20 +87,15 @@ def _play(
     limits: Limits,
     played: _Played,
 ) -> None:
-    with _alone(base):
-        observation, info = env.reset(seed=job.seed, options={"task_id": job.task_id})
-        played.observation = observation
-        policy = source.start(EpisodeStart(base, job.task_id, job.seed, limits))
+    observation, info = env.reset(seed=job.seed, options={"task_id": job.task_id})
+    played.observation = observation
+    policy = source.start(EpisodeStart(base, job.task_id, job.seed, limits))
     try:
         while played.outcome == "unresolved":
             observation, info = _turn(env, base, policy, observation, info, played)
     finally:
         if isinstance(policy, ChatPolicy):
             policy.close()
-
-
-def _alone(base: AgentEnv) -> contextlib.AbstractContextManager[object]:
-    return contextlib.nullcontext() if base.card.bounded else ONE_AT_A_TIME
 
 
 def _turn(
@@ -128,8 +118,7 @@ def _turn(
         played.outcome = "length"
         played.turns.append(_record(reply, None, info))
         return observation, info
-    with _alone(base):
-        observation, reward, terminated, truncated, info = env.step(reply.action)
+    observation, reward, terminated, truncated, info = env.step(reply.action)
     turn = _record(reply, observation, info)
     turn = replace(turn, reward=float(reward), terminated=bool(terminated), truncated=bool(truncated))
     played.turns.append(turn)

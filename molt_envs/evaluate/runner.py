@@ -2,7 +2,7 @@
 
 In: environments, a policy source, settings, a folder. Out: `episodes.jsonl` in it, one line per episode.
 Every worker is a thread that builds, steps and closes its own environments; an episode that outlasts its
-time is unresolved, and its thread is left behind. Environments that are not `bounded` work one at a time.
+time is unresolved, and its thread is left behind. Environments that are not `bounded` run in processes.
 """
 
 from __future__ import annotations

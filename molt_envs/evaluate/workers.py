@@ -9,14 +9,18 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 
 import gymnasium
 
+from molt_envs.env import AgentEnv
 from molt_envs.errors import InfrastructureError, boundary
-from molt_envs.evaluate.player import ONE_AT_A_TIME, Job
+from molt_envs.evaluate.player import Job
 from molt_envs.evaluate.record import EpisodeRecord
+from molt_envs.workers import WorkerPool
 
 CLOSE_TIMEOUT_S = 10.0
+_MAKING = threading.Lock()
 Play = Callable[["gymnasium.Env[str, str]", Job], EpisodeRecord]
 
 
@@ -35,14 +39,14 @@ def play_all(
     results: queue.SimpleQueue[_Result] = queue.SimpleQueue()
     for job in jobs:
         waiting.put(job)
-    workers = [_Worker(waiting, play, results) for _ in range(min(num_workers, len(jobs)))]
+    workers = [_Worker(waiting, play, results, timeout_s) for _ in range(min(num_workers, len(jobs)))]
     num_left = len(jobs)
     try:
         while num_left:
             for place, worker in enumerate(workers):
                 job = worker.give_up(timeout_s)
                 if job is not None:
-                    workers[place] = _Worker(waiting, play, results)
+                    workers[place] = _Worker(waiting, play, results, timeout_s)
                     num_left -= 1
                     yield job, f"{InfrastructureError.__name__}: it did not end within {timeout_s:g} s"
             try:
@@ -62,25 +66,46 @@ def play_all(
 
 
 class Environments:
-    """One environment of each id, made when first asked for; use it in a `with` block, in one thread."""
+    """One environment of each id, made when first asked for; use it in a `with` block, in one thread.
 
-    def __init__(self) -> None:
+    Those that are not `bounded` run in a worker process each.
+
+    Args:
+        timeout_s: bound of one call of an environment in a worker process.
+    """
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
         self._made: dict[str, gymnasium.Env[str, str]] = {}
+        self._resources = ExitStack()
 
     def get(self, env_id: str) -> gymnasium.Env[str, str]:
         """The environment of that id."""
         if env_id not in self._made:
-            with ONE_AT_A_TIME:  # whether it is bounded is known only when it is made
-                self._made[env_id] = gymnasium.make(env_id, disable_env_checker=True)
+            self._made[env_id] = self._make(env_id)
         return self._made[env_id]
+
+    def _make(self, env_id: str) -> gymnasium.Env[str, str]:
+        with _MAKING:  # whether its library bears threads is known only when it is made
+            env: gymnasium.Env[str, str] = gymnasium.make(env_id, disable_env_checker=True)
+        base = env.unwrapped
+        if isinstance(base, AgentEnv) and not base.card.bounded:
+            env.close()
+            pool = WorkerPool(env_id, {}, base.card, timeout_s=self._timeout_s)
+            env = self._resources.enter_context(pool).make_env()
+        self._resources.callback(_close, env)
+        return env
 
     def __enter__(self) -> Environments:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for env in self._made.values():
-            with boundary():  # one that cannot be closed must not keep the others open
-                env.close()
+        self._resources.close()
+
+
+def _close(env: gymnasium.Env[str, str]) -> None:
+    with boundary():  # one that cannot be closed must not keep the others open
+        env.close()
 
 
 _Result = tuple[Job, "EpisodeRecord | str"]
@@ -90,10 +115,14 @@ class _Worker(threading.Thread):
     """Plays one job after the other. A daemon: what hangs in an environment must not hold the process."""
 
     def __init__(
-        self, jobs: queue.SimpleQueue[Job | None], play: Play, results: queue.SimpleQueue[_Result]
+        self,
+        jobs: queue.SimpleQueue[Job | None],
+        play: Play,
+        results: queue.SimpleQueue[_Result],
+        timeout_s: float,
     ) -> None:
         super().__init__(daemon=True, name="evaluation")
-        self._jobs, self._play, self._results = jobs, play, results
+        self._jobs, self._play, self._results, self._timeout_s = jobs, play, results, timeout_s
         self._lock = threading.Lock()
         self._job: Job | None = None
         self._started_s = 0.0
@@ -102,7 +131,7 @@ class _Worker(threading.Thread):
 
     def run(self) -> None:
         """See `threading.Thread.run`."""
-        with Environments() as environments:
+        with Environments(self._timeout_s) as environments:
             while (job := self._jobs.get()) is not None:
                 with self._lock:
                     self._job, self._started_s = job, time.monotonic()

@@ -16,6 +16,7 @@ import threading
 from typing import Any
 
 from molt_envs.errors import boundary
+from molt_envs.policy import Policy
 from molt_envs.workers.frames import KINDS, FrameError, receive_frame, send_frame
 
 
@@ -74,6 +75,7 @@ class _Served:
 
     def __init__(self) -> None:
         self._env: Any = None
+        self._policies: dict[str, Policy] = {}
 
     def call(self, name: str, *arguments: Any) -> Any:
         if name == "make":
@@ -88,6 +90,17 @@ class _Served:
             return observation, info, memory_bytes()
         if name == "step":
             return self._env.step(*arguments)
+        if name == "oracle":
+            oracle = self._env.unwrapped.oracle(*arguments)
+            self._policies |= {} if oracle is None else {name: oracle}
+            return oracle is not None
+        if name == "baselines":
+            baselines = self._env.unwrapped.baselines(*arguments)
+            self._policies |= baselines
+            return tuple(baselines)
+        if name == "act":
+            policy, observation, info = arguments
+            return self._policies[policy].act(observation, info)
         raise ValueError(f"unknown call {name!r}")
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 
 from molt_envs.env import AgentEnv, EnvCard, Task, Turn
 from molt_envs.errors import EpisodeDone, InfrastructureError
+from molt_envs.policy import Policy
 from molt_envs.workers.frames import KINDS, FrameError, receive_frame, send_frame
 from molt_envs.workers.process import WorkerProcess
 
@@ -162,7 +163,7 @@ class _Seat:
 
 
 class WorkerEnv(AgentEnv):
-    """An environment in a worker; made by `WorkerPool.make_env`. It has no oracle."""
+    """An environment in a worker; made by `WorkerPool.make_env`. Its policies act in the worker as well."""
 
     def __init__(self, pool: WorkerPool, number: int) -> None:
         super().__init__(pool.card)
@@ -191,12 +192,26 @@ class WorkerEnv(AgentEnv):
         """
         if not isinstance(action, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"an action is a str, not {type(action).__name__}")
-        if self._seat is None:
-            raise EpisodeDone("step() without a running episode: call reset() first")
-        self._observation, reward, terminated, truncated, info = self._seat.call(
-            self._pool.timeout_s, "step", action
-        )
+        self._observation, reward, terminated, truncated, info = self._ask("step", action)
         return self._observation, reward, terminated, truncated, info
+
+    def oracle(self, seed: int = 0, noise: float = 0.0) -> Policy | None:
+        """See `AgentEnv.oracle`."""
+        found = self._ask("oracle", seed, noise)
+        return _WorkerPolicy(self, "oracle") if found else None
+
+    def baselines(self, seed: int = 0) -> dict[str, Policy]:
+        """See `AgentEnv.baselines`."""
+        return {name: _WorkerPolicy(self, name) for name in self._ask("baselines", seed)}
+
+    def act(self, policy: str, observation: str, info: Mapping[str, Any]) -> str:
+        """What one of its own policies does."""
+        return self._ask("act", policy, observation, dict(info))
+
+    def _ask(self, *message: Any) -> Any:
+        if self._seat is None:
+            raise EpisodeDone(f"{message[0]}: no episode is running; call reset() first")
+        return self._seat.call(self._pool.timeout_s, *message)
 
     def close(self) -> None:
         """Give the place back; idempotent."""
@@ -218,3 +233,14 @@ class WorkerEnv(AgentEnv):
 
     def _act(self, action: str) -> Turn:
         raise NotImplementedError("the worker takes actions")
+
+
+class _WorkerPolicy:
+    """A policy that lives beside its environment, whose secrets it may know."""
+
+    def __init__(self, env: WorkerEnv, name: str) -> None:
+        self._env, self._name = env, name
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """The next action."""
+        return self._env.act(self._name, observation, info)

@@ -18,6 +18,7 @@ CARD = EnvCard(
     splits={"train": 6, "test": 3},
     max_turns=4,
     max_observation_chars=2000,
+    bounded=True,
     max_baseline_success=0.9,  # four guesses among six words
 )
 

@@ -12,8 +12,9 @@ from molt_envs.evaluate.player import Job
 from molt_envs.evaluate.policy import PolicySource
 from molt_envs.evaluate.record import EpisodeRecord, RecordFile, read_records
 from molt_envs.evaluate.runner import EPISODES, Settings, latest, open_folder, plan, run
-from tests.molt_envs.evaluate.toys import CROWDED_ID, TROUBLE_ID, Says, know_toys
+from tests.molt_envs.evaluate.toys import TROUBLE_ID, Says, know_toys
 from tests.molt_envs.toy import TOY_ID
+from tests.molt_envs.workers import toys as workers_toys
 
 SETTINGS = Settings("test", (TOY_ID,), "test", 3, 2, 0, 1.0, 16)
 
@@ -94,10 +95,13 @@ def test_an_episode_that_hangs_is_unresolved_and_the_others_go_on(tmp_path: Path
     ] * 3
 
 
-def test_environments_that_are_not_bounded_work_one_at_a_time(tmp_path: Path) -> None:
-    settings = dataclasses.replace(SETTINGS, env_ids=(CROWDED_ID,), num_samples=4)
-    played = start(tmp_path, Says("x"), plan(settings, {CROWDED_ID: 3}), settings)
-    assert [(record.success, record.observation[:5]) for record in played] == [(True, "test:")] * 12
+@pytest.mark.parametrize(("said", "outcome"), [("crash", "unresolved"), ("go", "truncated")])
+def test_environments_that_are_not_bounded_run_in_processes(tmp_path: Path, said: str, outcome: str) -> None:
+    env_id = f"{workers_toys.__name__}:{workers_toys.ENV_ID}"
+    settings = dataclasses.replace(SETTINGS, env_ids=(env_id,), split="train", num_samples=1)
+    played = start(tmp_path, Says(said), plan(settings, {env_id: 2}), settings)
+    assert [record.outcome for record in played] == [outcome] * 2
+    assert all(("ended with status 3" in record.reason) == (said == "crash") for record in played)
 
 
 def test_an_environment_that_cannot_be_made_is_unresolved(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from molt_envs.evaluate.policy import ChatPolicy, ContextFull, EpisodeStart, Pol
 from tests.molt_envs.toy import CARD, TOY_ID, WORDS, register_toy
 
 TROUBLE_ID = "molt-tests/Trouble-v0"
-CROWDED_ID = "molt-tests/Crowded-v0"
 
 
 class TroubleEnv(AgentEnv):
@@ -35,29 +34,6 @@ class TroubleEnv(AgentEnv):
         if action == "hang":
             time.sleep(1.5)
         return Turn("done", reward=1.0, terminated=True, score=1.0, success=True)
-
-
-class CrowdedEnv(AgentEnv):
-    """Breaks when two threads are in it; not bounded."""
-
-    inside = 0
-
-    def __init__(self) -> None:
-        super().__init__(CARD)
-
-    def _begin(self, task: Task, rng: np.random.Generator) -> Turn:
-        return Turn(task.task_id) if self._alone() else Turn("crowded")
-
-    def _act(self, action: str) -> Turn:
-        alone = self._alone()
-        return Turn("done", reward=float(alone), terminated=True, score=float(alone), success=alone)
-
-    def _alone(self) -> bool:
-        CrowdedEnv.inside += 1
-        time.sleep(0.01)
-        alone = CrowdedEnv.inside == 1
-        CrowdedEnv.inside -= 1
-        return alone
 
 
 class Winner:
@@ -109,10 +85,8 @@ NO_POLICY = 3
 def know_toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """The toys, registered and known to the hub while a test runs."""
     register_toy()
-    classes = {TOY_ID: "tests.molt_envs.toy:ToyEnv"}
-    for env_id, name in ((TROUBLE_ID, "TroubleEnv"), (CROWDED_ID, "CrowdedEnv")):
-        classes[env_id] = f"tests.molt_envs.evaluate.toys:{name}"
-        if env_id not in gymnasium.registry:
-            gymnasium.register(env_id, entry_point=classes[env_id])
+    classes = {TOY_ID: "tests.molt_envs.toy:ToyEnv", TROUBLE_ID: "tests.molt_envs.evaluate.toys:TroubleEnv"}
+    if TROUBLE_ID not in gymnasium.registry:
+        gymnasium.register(TROUBLE_ID, entry_point=classes[TROUBLE_ID])
     for env_id, entry in classes.items():
         monkeypatch.setitem(registry._entries, env_id, EnvEntry(env_id, entry, "a toy", "tests"))

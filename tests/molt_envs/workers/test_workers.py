@@ -169,3 +169,19 @@ def test_a_worker_cannot_make_an_unknown_environment() -> None:
     ):
         pool.make_env().reset(seed=0)
     assert gymnasium.registry
+
+
+def test_the_environments_own_policies_play_in_the_worker() -> None:
+    card = gymnasium.make("molt/WebShop-v0").unwrapped.card  # type: ignore[attr-defined]
+    with WorkerPool("molt/WebShop-v0", {}, card, timeout_s=60.0) as pool:
+        env = pool.make_env()
+        for name, solved in (("oracle", True), ("nothing", False)):
+            observation, info = env.reset(seed=4)
+            oracle = env.oracle()
+            assert oracle is not None
+            policy = {"oracle": oracle, **env.baselines()}[name]
+            over = False
+            while not over:
+                observation, _, terminated, truncated, info = env.step(policy.act(observation, info))
+                over = terminated or truncated
+            assert info["success"] is solved
