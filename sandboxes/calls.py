@@ -50,9 +50,7 @@ def gather(
             ready = poll.poll(max(0.0, deadline_s - time.monotonic()) * 1000)
             if not ready and time.monotonic() >= deadline_s:
                 if outcome.timed_out:
-                    raise SandboxError(
-                        f"a call outlives SIGKILL for {KILL_TIMEOUT_S} s; the sandbox is broken"
-                    )
+                    raise SandboxError(f"a call outlives SIGKILL for {KILL_TIMEOUT_S} s; open a new sandbox")
                 outcome.timed_out = True
                 deadline_s = time.monotonic() + KILL_TIMEOUT_S
                 keeper.kill(report.call)
@@ -127,9 +125,7 @@ class KeptProcess:
         deadline_s = time.monotonic() + timeout_s
         while (end := self.received.find(b"\n") + 1) == 0:
             if len(self.received) > self.limits.output_bytes:
-                raise ProcessEnded(
-                    f"the process wrote a line of over {self.limits.output_bytes} bytes (output_bytes)"
-                )
+                raise ProcessEnded(f"the process wrote a line of over {self.limits.output_bytes} bytes")
             self._wait(self.stdout, select.POLLIN, deadline_s, "write a line")
             chunk = os.read(self.stdout, _CHUNK_BYTES)
             if not chunk:

@@ -119,9 +119,7 @@ class ControlGroup:
             group._set_limits(limits)
         except OSError as error:
             group.remove()
-            raise SandboxError(
-                f"the control group {name} cannot be set up ({error}); see `doctor`"
-            ) from error
+            raise SandboxError(f"the control group {name} cannot be set up ({error})") from error
         return group
 
     def _set_limits(self, limits: Limits) -> None:
@@ -160,9 +158,7 @@ class ControlGroup:
                 except ProcessLookupError:
                     continue
             if time.monotonic() > deadline_s:
-                raise SandboxError(
-                    f"processes {sorted(pids)} outlive SIGKILL for {_KILL_TIMEOUT_S} s in {self.folders}"
-                )
+                raise SandboxError(f"processes {sorted(pids)} outlive SIGKILL in {self.folders}")
             time.sleep(0.002)
 
     def _pids(self) -> set[int]:
@@ -176,13 +172,9 @@ class ControlGroup:
             while folder.exists():
                 try:
                     folder.rmdir()
-                except FileNotFoundError:
-                    break
                 except OSError as error:
                     if time.monotonic() > deadline_s:
-                        raise SandboxError(
-                            f"the control group {folder} cannot be removed: {error}"
-                        ) from error
+                        raise SandboxError(f"{folder} cannot be removed: {error}") from error
                     time.sleep(0.002)
 
 

@@ -34,9 +34,7 @@ def find_interpreter() -> str:
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
     interpreter = Path(sys.base_prefix, "bin", name)
     if not interpreter.exists():
-        raise SandboxUnavailable(
-            f"no {name} in {interpreter.parent}; use a Python that is installed as usual"
-        )
+        raise SandboxUnavailable(f"no {name} in {interpreter.parent}; use a Python installed as usual")
     return str(interpreter)
 
 
@@ -56,13 +54,10 @@ class Report:
         except BlockingIOError:
             return {}
         except ConnectionResetError:
-            text = b""
+            return {"gone": True}
         if not text:
             return {"gone": True}
-        message: dict[str, Any] = {}
-        for line in text.splitlines():
-            message |= json.loads(line)
-        return message
+        return {key: value for line in text.splitlines() for key, value in json.loads(line).items()}
 
 
 class Keeper:
@@ -101,8 +96,7 @@ class Keeper:
     def open(self, details: Mapping[str, Any]) -> tuple[int, int]:
         """Mount a new sandbox's files; its number, and a descriptor of its work folder, to be closed."""
         number = next(self._sandboxes)
-        folders = self._ask("open", number, details)
-        return number, folders[0]
+        return number, self._ask("open", number, details)[0]
 
     def close(self, sandbox: int) -> None:
         """Kill a sandbox's calls and drop its files; they are gone already when the keeper is."""
@@ -144,7 +138,7 @@ class Keeper:
                 text, descriptors = b"", []
         if not text:
             raise SandboxError(
-                f"the keeper of the sandboxes did not answer a request to {op}; it is gone or hangs"
+                f"the keeper of the sandboxes did not answer a request to {op}; open a new one"
             )
         if problem := json.loads(text).get("error"):
             raise SandboxError(problem)
@@ -155,9 +149,7 @@ class Keeper:
             try:
                 socket.send_fds(self._control, [json.dumps(head).encode()], [file, *descriptors])
             except OSError as error:
-                raise SandboxError(
-                    f"the keeper of the sandboxes is gone ({error}); open a new one"
-                ) from error
+                raise SandboxError(f"the keeper is gone ({error}); open a new sandbox") from error
 
     @property
     def alive(self) -> bool:

@@ -27,13 +27,8 @@ CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC = 0x20000, 0x2000000, 0
 CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE, MNT_DETACH = 4096, 16384, 1 << 18, 2
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = (
-    1,
-    4,
-    22,
-    36,
-    38,
-)
+PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP = 1, 4, 22
+PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 36, 38
 SYS_PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 REPORT_FD, EXTRA_FD = 3, 4
 """In a child, after its three standard streams: where it says that it started, and the filter or the code."""
@@ -236,23 +231,13 @@ class Keeper:
                 os.kill(pid, signal.SIGKILL)
             for pid in pids:
                 os.waitpid(pid, 0)
-        folders = [folder for group in self.groups.values() for folder in group]
-        for _ in range(500):
-            folders = [folder for folder in folders if not removed(folder)]
-            if not folders:
-                return
-            time.sleep(0.002)
-
-
-def removed(folder: str) -> bool:
-    """Whether a control group is gone; it cannot be removed before its last process is gone."""
-    try:
-        os.rmdir(folder)
-    except FileNotFoundError:
-        return True
-    except OSError:
-        return False
-    return True
+        deadline_s = time.monotonic() + 1.0
+        for folder in [folder for group in self.groups.values() for folder in group]:
+            while os.path.isdir(folder) and time.monotonic() < deadline_s:
+                try:
+                    os.rmdir(folder)
+                except OSError:  # Its last process is not quite gone.
+                    time.sleep(0.002)
 
 
 def answer(descriptor: int, message: dict[str, Any], descriptors: list[int] | None = None) -> None:

@@ -41,6 +41,10 @@ _uids = count(os.getpid())
 _EXIT_NOT_STARTED = 126
 _MOST_WORD_BYTES = 131072
 """The kernel's limit for one argument (MAX_ARG_STRLEN)."""
+_BUBBLEWRAP_OPTIONS = (
+    "--die-with-parent --new-session --seccomp 4 --chdir / --dev /dev --proc /proc "
+    "--unshare-pid --unshare-net --unshare-ipc --unshare-uts --unshare-cgroup-try"
+)
 _EXIT_CPU_TIME = 128 + 24
 """SIGXCPU."""
 
@@ -241,31 +245,19 @@ class NamespaceSandbox:
     def _wrap(self, argv: Words) -> list[str]:
         """The command line of bubblewrap; descriptor 3 is the call's report, 4 the filter."""
         folder = f"{self._keeper.base}/{self._number}"
-        options = ["--die-with-parent", "--new-session", "--seccomp", "4", "--chdir", "/"]
-        options += [
-            "--unshare-pid",
-            "--unshare-net",
-            "--unshare-ipc",
-            "--unshare-uts",
-            "--unshare-cgroup-try",
-        ]
-        options += ["--ro-bind", f"{self._keeper.base}/root", "/", "--dev", "/dev", "--proc", "/proc"]
+        options = ["--ro-bind", f"{self._keeper.base}/root", "/", *_BUBBLEWRAP_OPTIONS.split()]
         for source, target in (("work", WORK_FOLDER), ("tmp", "/tmp"), ("shm", "/dev/shm")):
             options += ["--bind", f"{folder}/{source}", target]
         change_user: list[str] = []
         if os.getuid() == 0:
             # A user namespace would map root back to the host's root: become a real unprivileged user.
             options += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
-            change_user = [_find_program("setpriv", ""), "--reuid", str(self._uid), "--regid", str(self._uid)]
+            change_user = [_find_program("setpriv", ""), f"--reuid={self._uid}", f"--regid={self._uid}"]
             change_user += ["--clear-groups", "--inh-caps=-all", "--no-new-privs", "--pdeathsig", "KILL"]
         else:
             options += ["--unshare-user"]
-        tell_start = [
-            "/bin/sh",
-            "-c",
-            """cd /work && echo '{"started": true}' >&3 && exec "$@" 3>&- 4>&-""",
-            "sh",
-        ]
+        script = """cd /work && echo '{"started": true}' >&3 && exec "$@" 3>&- 4>&-"""
+        tell_start = ["/bin/sh", "-c", script, "sh"]
         return [_find_program("bwrap", ""), *options, "--", *change_user, *tell_start, *argv]
 
 
@@ -282,11 +274,8 @@ def describe_root() -> dict[str, Any]:
     users = [("root", 0), *((f"sandbox{n}", FIRST_UID + n) for n in range(NUM_UIDS)), ("nogroup", 65534)]
     passwd = "".join(f"{name}:x:{uid}:{uid}::{WORK_FOLDER}:/bin/sh\n" for name, uid in users)
     group = "".join(f"{name}:x:{uid}:\n" for name, uid in users)
-    files = {
-        "/etc/passwd": passwd.encode(),
-        "/etc/group": group.encode(),
-        "/etc/hosts": b"127.0.0.1 localhost\n",
-    }
+    files = {"/etc/passwd": passwd.encode(), "/etc/group": group.encode()}
+    files["/etc/hosts"] = b"127.0.0.1 localhost\n"
     if os.path.exists("/etc/ld.so.cache"):
         files["/etc/ld.so.cache"] = Path("/etc/ld.so.cache").read_bytes()
     places = [path for path in ("/mnt", "/media", "/srv", "/opt", "/run") if os.path.isdir(path)]
