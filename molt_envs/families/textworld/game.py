@@ -17,6 +17,8 @@ from typing import Any, Self
 from molt_envs.extras import import_extra
 
 _PROMPT = re.compile(r"\n*>?[ ]*-= [^\n]* =-\d+/\d+\s*$")
+# Another world of the same task is drawn from a seed that no task has.
+_NUM_TRIES, _SEED_STEP = 50, 1_000_003
 _MENU = "Would you like to RESTART"
 
 
@@ -40,19 +42,34 @@ def game_files(size: Size, seed: int) -> dict[str, bytes]:
         ImportError: textworld is not installed.
         ValueError: textworld cannot make a game of this size.
     """
-    library = import_extra("textworld", "textworld", "molt/TextWorld-v0")
-    options = library.GameOptions()
-    options.seeds = seed
+    generator = import_extra("textworld.generator", "textworld", "molt/TextWorld-v0")
+    options = import_extra("textworld", "textworld", "molt/TextWorld-v0").GameOptions()
     options.nb_rooms = size.num_rooms
     options.nb_objects = size.num_objects
     options.quest_length = size.quest_length
     with tempfile.TemporaryDirectory(prefix="molt-textworld-") as folder:
         options.path = str(Path(folder, "game.z8"))
         try:
-            library.make(options)
+            for options.seeds in range(seed, seed + _NUM_TRIES * _SEED_STEP, _SEED_STEP):
+                game = generator.make_game(options)
+                names = [str(info.name) for info in game.infos.values() if info.name]
+                if not ambiguous(names):
+                    break
+            else:
+                raise ValueError(f"{_NUM_TRIES} worlds in a row have names that their parser confuses")
+            generator.compile_game(game, options)
         except (AssertionError, LookupError, ValueError) as error:
             raise ValueError(f"textworld makes no game for {size}, seed {seed}: {error}") from error
         return {name: Path(folder, name).read_bytes() for name in ("game.z8", "game.json")}
+
+
+def ambiguous(names: list[str]) -> bool:
+    """Whether a name is part of another, as `red key` of `red iron key`.
+
+    The game's parser then asks which is meant, and no answer would tell the shorter one.
+    """
+    words = [set(name.casefold().split()) for name in names]
+    return any(one < other for one in words for other in words)
 
 
 class Game:

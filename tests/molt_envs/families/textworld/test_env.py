@@ -14,9 +14,11 @@ import gymnasium
 import pytest
 
 import molt_envs  # noqa: F401 - registers the ids
+from molt_envs.families.textworld.game import ambiguous
 
 pytest.importorskip("textworld", reason="needs the extra textworld")
-pytestmark = pytest.mark.real  # every new game is compiled, for some seconds
+# Every new game is compiled, for some seconds.
+pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
 ENV_ID = "molt/TextWorld-v0"
 SHOW_FIRST = """
@@ -69,10 +71,11 @@ def test_the_text_begins_with_the_goal_and_shows_no_status_line(env: Any) -> Non
     assert room.startswith("-= ") and ">" not in room and "look" in info["admissible_actions"]
 
 
-def test_nothing_stays_on_the_disk(env: Any) -> None:
-    env.reset(seed=0, options={"split": "test"})
-    assert not list(Path(tempfile.gettempdir()).glob("molt-textworld-*"))
-    env.step("look")
+def test_nothing_stays_on_the_disk(env: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    env.reset(seed=0, options={"task_id": "validation:5"})
+    assert list(tmp_path.iterdir()) == []
+    assert env.step("look")[0].startswith("-= ")
 
 
 def test_the_size_is_that_of_the_quest() -> None:
@@ -95,8 +98,30 @@ def test_the_game_is_the_same_in_every_process() -> None:
             capture_output=True,
             text=True,
             check=True,
-            timeout=100,
+            timeout=280,
         ).stdout
         for hash_seed in (1, 2)
     ]
     assert shown[0] == shown[1] and "admissible_actions" in shown[0]
+
+
+def test_a_world_whose_parser_confuses_two_names_is_drawn_again(env: Any) -> None:
+    # The first world of this task has an "American key" and an "American style key".
+    env.reset(options={"task_id": "test:743"})
+    policy, over = env.oracle(), False
+    while not over:
+        _, _, terminated, truncated, info = env.step(policy.act("", {}))
+        over = terminated or truncated
+    assert info["success"]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["red key", "red iron key"], True),
+        (["key", "Red Key"], True),
+        (["red key", "iron key", "red key"], False),
+    ],
+)
+def test_names_that_are_part_of_others_are_ambiguous(names: list[str], expected: bool) -> None:
+    assert ambiguous(names) is expected
