@@ -14,7 +14,7 @@ import numpy as np
 
 NUM_ADDED_WHOLE = 50_000
 NUM_SEEDS = 2_048
-LOOK_UP_COST = 25
+LOOK_UP_COST = 10
 _SLACK = 1e-3
 
 Found = tuple[np.ndarray, np.ndarray]
@@ -87,21 +87,26 @@ def _survivors(postings: Postings, terms: Sequence[int], num_results: int) -> np
         reach += most[left[num_optional]]
         num_optional += 1
     score_D = np.zeros(postings.num_texts, np.float32)
-    while len(left) > num_optional:
-        term = left.pop()
-        rows, impacts = postings.of(term)
-        score_D[rows] += impacts * weights[term]
-    found = np.flatnonzero(score_D >= max(least - reach, np.finfo(np.float32).tiny)).astype(np.int32)
+    lists: list[np.ndarray] = []
+    while left:
+        rows, impacts = postings.of(left[-1])
+        if len(left) <= num_optional:
+            lists = [listed[score_D.take(listed) >= least - reach] for listed in lists]
+            if sum(map(len, lists)) * LOOK_UP_COST < len(rows):
+                break
+            reach -= most[left[-1]]
+        else:
+            lists.append(rows)
+        np.add.at(score_D, rows, impacts * weights[left.pop()])  # much quicker than score_D[rows] += …
+    found = np.unique(np.concatenate([*lists, np.zeros(0, np.int32)]))
+    scores = score_D.take(found)
     while left:
         term = left.pop()
-        rows, impacts = postings.of(term)
-        if len(found) * LOOK_UP_COST < len(rows):
-            score_D[found] += _impacts((rows, impacts), found) * weights[term]
-        else:
-            score_D[rows] += impacts * weights[term]
         reach -= most[term]
-        found = found[score_D[found] >= least - reach - _SLACK]
-    return found
+        scores += _impacts(postings.of(term), found) * weights[term]
+        kept = scores >= least - reach - _SLACK
+        found, scores = found[kept], scores[kept]
+    return found[scores >= least - _SLACK]
 
 
 def _lower_bound(postings: Postings, weights: Counter[int], order: Sequence[int], num_results: int) -> float:
