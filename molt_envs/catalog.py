@@ -73,6 +73,11 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "A terminal in a small file system: find, edit, count, rename, archive; its final state counts",
     ),
     EnvEntry(
+        "molt/SQL-v0",
+        "molt_envs.families.sql.env:SQLEnv",
+        "Questions over a database, answered by a query that must be right on another database as well",
+    ),
+    EnvEntry(
         "molt/Negotiation-v0",
         "molt_envs.families.games.negotiation:NegotiationEnv",
         "Share out a few things with a partner whose values are hidden, by proposals in text",

@@ -1,0 +1,1 @@
+"""Questions over generated databases, answered by a query."""
