@@ -18,12 +18,13 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 REQUIREMENTS = CHECKOUT / "requirements"
+TESTED = ["train", "parquet", "docker", "mcp", "reasoning-gym", "textarena", "textworld", "alfworld"]
 # Extras of each profile and the sets that bind it.
 PROFILES: dict[str, tuple[list[str], list[str]]] = {
     "hub": ([], []),
     "train-cpu": (["train", "parquet"], ["hub"]),
-    "test": (["train", "parquet", "dev"], ["hub", "train-cpu"]),
-    "vllm-cpu": (["train", "parquet", "dev", "ray"], ["hub", "train-cpu", "test"]),
+    "test": ([*TESTED, "dev"], ["hub", "train-cpu"]),
+    "vllm-cpu": ([*TESTED, "dev", "ray"], ["hub", "train-cpu", "test"]),
 }
 # numpy: the newest that every profile's packages accept.
 # torch: which build, CPU or GPU, is a matter of pip's own configuration.
