@@ -28,7 +28,8 @@ _VOWELS_CONSONANTS = re.compile(r"[aeiouy]+[^aeiouy]+")
 
 def words(text: str) -> list[str]:
     """Lower-case words of `text` without signs and possessive endings."""
-    return [word.removesuffix("'s") for word in _WORD.findall(text.lower().replace("\u2019", "'"))]
+    found = _WORD.findall(text.lower().replace("\u2019", "'"))
+    return [word.removesuffix("'s") for word in found] if "'" in text or "\u2019" in text else found
 
 
 def stem(word: str) -> str:
@@ -57,21 +58,24 @@ class Terms:
     """Cuts texts into terms: the stems of words that are no stop words. Remembers stems."""
 
     def __init__(self) -> None:
-        self._stems: dict[str, str] = {}
+        self._known: dict[str, str] = {}  # word to term; no term for a stop word
 
     def of(self, text: str, remember: bool = True) -> list[str]:
         """Terms of a text in order; with `remember`, the stems of new words are kept."""
-        memory = self._stems if remember else dict[str, str]()
-        if len(self._stems) > NUM_REMEMBERED:
-            self._stems.clear()
+        known = self._known
+        if len(known) > NUM_REMEMBERED:
+            known.clear()
         found: list[str] = []
         for word in words(text):
-            term = self._stems.get(word) or memory.get(word)
+            term = known.get(word)
             if term is None:
-                term = memory[word] = stem(word)
-            found.append(term)
-        stop_words = _tables()["stop_words"]
-        return [term for term in found if term not in stop_words]
+                term = stem(word)
+                term = "" if term in _tables()["stop_words"] else term
+                if remember:
+                    known[word] = term
+            if term:
+                found.append(term)
+        return found
 
 
 class TextSearch:
