@@ -18,8 +18,8 @@ LIBRARIES = {
     "molt/TextArena-v0": "textarena",
     "molt/TextWorld-v0": "textworld",
 }
-# A new game is compiled for some seconds.
-SLOW = {"molt/TextWorld-v0": 900}
+# A new game is compiled for some seconds; a sandbox is opened, and needs a machine that holds one.
+SLOW = {"molt/TextWorld-v0": 900, "molt/PythonTool-v0": 900, "molt/Shell-v0": 900}
 
 
 def env_ids() -> list[Any]:
