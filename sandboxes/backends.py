@@ -15,11 +15,7 @@ from sandboxes.limits import Limits
 Trust = Literal["untrusted", "trusted"]
 """`untrusted`: written by a policy, every capability is needed. `trusted`: yours, what is there is taken."""
 
-BACKENDS: dict[str, str] = {
-    "namespace": "sandboxes.namespace",
-    "zygote": "sandboxes.zygote",
-    "docker": "sandboxes.docker",
-}
+BACKENDS = {name: f"sandboxes.{name}" for name in ("namespace", "zygote", "docker")}
 """Name -> the module whose `BACKEND` it is."""
 
 

@@ -81,9 +81,9 @@ def _version_2(top: Path, own: Path) -> Hierarchy:
             return Hierarchy(2, (folder,))
         except OSError as error:
             problems.append(f"{folder}: {error.strerror or error}")
+    tried = "; ".join(problems)
     raise SandboxUnavailable(
-        f"no control group here takes the memory and pids controllers ({'; '.join(problems)}); run as root "
-        "on the host, or have a group delegated (systemd: Delegate=yes)"
+        f"no control group takes memory and pids limits ({tried}); run as root on the host"
     )
 
 

@@ -28,7 +28,7 @@ def split_path(path: str) -> tuple[str, ...]:
 
 def read_below(folder: int, path: str, max_bytes: int) -> bytes:
     """A regular file's content; SandboxFileError when it is missing, a link, not a file, or larger."""
-    with _refusing(path), _open_below(folder, path, os.O_RDONLY, None) as descriptor:
+    with _open_below(folder, path, os.O_RDONLY, None) as descriptor:
         data = b""
         while len(data) <= max_bytes and (chunk := os.read(descriptor, max_bytes + 1 - len(data))):
             data += chunk
@@ -39,7 +39,7 @@ def read_below(folder: int, path: str, max_bytes: int) -> bytes:
 
 def write_below(folder: int, path: str, data: bytes, mode: int, owner: int) -> None:
     """Write a regular file and its folders as `owner`; SandboxFileError when its quota is used up."""
-    with _refusing(path), _open_below(folder, path, os.O_WRONLY | os.O_CREAT, owner) as descriptor:
+    with _open_below(folder, path, os.O_WRONLY | os.O_CREAT, owner) as descriptor:
         os.ftruncate(descriptor, 0)
         view = memoryview(data)
         while view:
@@ -53,23 +53,21 @@ def write_below(folder: int, path: str, data: bytes, mode: int, owner: int) -> N
 def _open_below(folder: int, path: str, flags: int, owner: int | None) -> Generator[int]:
     """A descriptor of the file; with an `owner`, missing folders are made."""
     *folders, name = split_path(path)
-    at = os.dup(folder)
+    opened = [os.dup(folder)]
     try:
         for part in folders:
             if owner is not None:
-                _make_folder(at, part, owner)
-            deeper = os.open(part, _FOLDER_FLAGS, dir_fd=at)
-            os.close(at)
-            at = deeper
-        descriptor = os.open(name, flags | _FILE_FLAGS, 0o600, dir_fd=at)
-    finally:
-        os.close(at)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                _make_folder(opened[-1], part, owner)
+            opened.append(os.open(part, _FOLDER_FLAGS, dir_fd=opened[-1]))
+        opened.append(os.open(name, flags | _FILE_FLAGS, 0o600, dir_fd=opened[-1]))
+        if not stat.S_ISREG(os.fstat(opened[-1]).st_mode):
             raise SandboxFileError(f"{path!r} is not a regular file")
-        yield descriptor
+        yield opened[-1]
+    except (OSError, UnicodeEncodeError) as error:
+        raise SandboxFileError(f"{path!r} in the work folder: {error}") from error
     finally:
-        os.close(descriptor)
+        for descriptor in opened:
+            os.close(descriptor)
 
 
 def _make_folder(at: int, name: str, owner: int) -> None:
@@ -79,11 +77,3 @@ def _make_folder(at: int, name: str, owner: int) -> None:
         return
     if os.getuid() == 0:
         os.chown(name, owner, owner, dir_fd=at, follow_symlinks=False)
-
-
-@contextmanager
-def _refusing(path: str) -> Generator[None]:
-    try:
-        yield
-    except (OSError, UnicodeEncodeError) as error:
-        raise SandboxFileError(f"{path!r} in the work folder: {error}") from error

@@ -74,6 +74,7 @@ class Keeper:
         self.control = control
         self.base = ""
         self.filter = b""
+        self.filter_file = ""
         self.machine = ""
         self.groups: dict[int, list[str]] = {}
         """Sandbox -> the folders of its control group."""
@@ -107,6 +108,8 @@ class Keeper:
         for device in request["devices"]:
             write(root + device, b"")
             mount(device, root + device, flags=MS_BIND)
+        self.filter_file = f"{self.base}/filter"
+        write(self.filter_file, self.filter)
         bind(root, root)
 
     def open(self, sandbox: int, details: dict[str, Any]) -> int:
@@ -124,13 +127,17 @@ class Keeper:
 
     def close(self, sandbox: int) -> None:
         """Kill a sandbox's calls and drop its files."""
-        for pid, (_, owner, _) in list(self.calls.items()):
-            if owner == sandbox:
-                os.kill(pid, signal.SIGKILL)
+        self.kill(1, sandbox)
         folder = f"{self.base}/{sandbox}"
         if self.groups.pop(sandbox, None) is not None:
             check(libc.umount2(folder.encode(), MNT_DETACH), f"unmount {folder}")
             os.rmdir(folder)
+
+    def kill(self, field: int, number: int) -> None:
+        """Kill the calls with that number (field 0) or of that sandbox (1)."""
+        for pid, call in self.calls.items():
+            if call[field] == number:
+                os.kill(pid, signal.SIGKILL)
 
     def spawn(self, head: dict[str, Any], descriptors: list[int]) -> dict[str, str] | None:
         """Fork a child, which executes `argv`; for a snippet return there too, with its environment."""
@@ -177,9 +184,7 @@ class Keeper:
         name = head["op"]
         try:
             if name == "kill":
-                for pid, (call, _, _) in self.calls.items():
-                    if call == head["call"]:
-                        os.kill(pid, signal.SIGKILL)
+                self.kill(0, head["call"])
             elif name == "spawn":
                 return self.spawn(head, descriptors)
             elif name == "open":
@@ -265,16 +270,14 @@ def become_call(keeper: Keeper, sandbox: int, descriptors: list[int]) -> dict[st
         for file in request["procs_files"]:
             write(file, b"0")
         _, report, *streams = descriptors
-        extra = streams[3] if len(streams) > 3 else memory_file(keeper.filter)
+        extra = streams[3] if len(streams) > 3 else os.open(keeper.filter_file, os.O_RDONLY)
         keep = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in (*streams[:3], report, extra)]
         for number, descriptor in enumerate(keep):
             os.dup2(descriptor, number, inheritable=True)
         os.closerange(EXTRA_FD + 1, max(map(int, os.listdir("/proc/self/fd"))) + 1)
         for name, soft, hard in request["rlimits"]:
-            highest = resource.getrlimit(name)[1]
-            if highest != resource.RLIM_INFINITY:
-                soft, hard = min(soft, highest), min(hard, highest)
-            resource.setrlimit(name, (soft, hard))
+            highest = resource.getrlimit(name)[1] % 2**64  # No limit is -1.
+            resource.setrlimit(name, (min(soft, highest), min(hard, highest)))
         if request["argv"] is not None:
             os.execve(request["argv"][0], request["argv"], request["env"])
         enter_namespaces(keeper, sandbox, request["uid"])
@@ -286,14 +289,6 @@ def become_call(keeper: Keeper, sandbox: int, descriptors: list[int]) -> dict[st
 
 def wake(number: int, frame: FrameType | None) -> None:
     """Nothing: the signal's wake-up descriptor has done it."""
-
-
-def memory_file(data: bytes) -> int:
-    """A descriptor to read `data` from."""
-    descriptor = os.memfd_create("molt", os.MFD_CLOEXEC)
-    os.write(descriptor, data)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
 
 
 def enter_namespaces(keeper: Keeper, sandbox: int, uid: int) -> None:

@@ -31,12 +31,8 @@ class Limits:
             value: float = vars(self)[field.name]
             if not 0 < value < 2**50:
                 raise ValueError(f"Limits.{field.name} is {value!r}; give a number above 0 and below 2**50")
-        if self.num_processes < 8:
-            raise ValueError(
-                f"Limits.num_processes is {self.num_processes}; give at least 8: some are the sandbox's own"
-            )
-        if self.memory_bytes < 32 * MIB:
-            raise ValueError(
-                f"Limits.memory_bytes is {self.memory_bytes}; give at least {32 * MIB} (32 MiB): "
-                "an interpreter does not start in less"
-            )
+        for name, lowest in (("num_processes", 8), ("memory_bytes", 32 * MIB)):
+            if (value := vars(self)[name]) < lowest:
+                raise ValueError(
+                    f"Limits.{name} is {value}; give at least {lowest}: no interpreter starts in less"
+                )
