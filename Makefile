@@ -52,7 +52,8 @@ types: install ## pyright
 unit: install ## the quick tests alone
 	$(BIN)/python -m pytest -m "not real" -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-test-real: install ## the tests with real models, engines and long runs
+test-real: install ## the tests with real models, engines, sandboxes and long runs
+	@sh scripts/system_packages.sh docker
 	$(BIN)/python -m pytest -m real $(PYTEST_ARGS)
 
 fmt: install ## format, and mend what ruff can mend
