@@ -7,13 +7,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from sandboxes.attack.catalogue import load_snippets
 from sandboxes.attack.report import left_behind, run_attack, table
@@ -21,6 +17,8 @@ from sandboxes.attack.suite import Verdict
 from sandboxes.backends import BACKENDS, find_backend
 from sandboxes.base import SandboxError
 from sandboxes.doctor import examine
+from sandboxes.images.build import ensure_image
+from sandboxes.images.engine import run_beside_engine
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -42,7 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _doctor(options.json)
         if options.command == "attack":
             return _attack(options.backend, options.only, options.json)
-        return _image() if options.command == "image" else _engine(options.argv)
+        if options.command == "image":
+            print(ensure_image())
+            return 0
+        return run_beside_engine(options.argv)
     except (SandboxError, ValueError) as error:
         print(f"sandboxes: {error}", file=sys.stderr)
         return 2
@@ -76,32 +77,6 @@ def _attack(backend: str, only: str, as_json: bool) -> int:
 
 def _show(verdict: Verdict) -> None:
     print(table([verdict]), flush=True)
-
-
-def _image() -> int:
-    from sandboxes.docker_engine import connect
-    from sandboxes.images.build import image_name, image_tar
-
-    engine = connect()
-    repository, _, tag = image_name().partition(":")
-    if not engine.api.images(image_name()):
-        engine.api.import_image_from_data(image_tar(), repository=repository, tag=tag)
-    print(image_name())
-    return 0
-
-
-def _engine(argv: Sequence[str]) -> int:
-    from sandboxes.images.engine import running_engine
-
-    if not argv:
-        raise ValueError("engine: no command; give one, e.g. `engine python -m sandboxes attack docker`")
-    with (
-        tempfile.TemporaryDirectory(prefix="molt-engine-", ignore_cleanup_errors=True) as folder,
-        running_engine(Path(folder)) as address,
-    ):
-        environment = {**os.environ, "DOCKER_HOST": address}
-        made = subprocess.run([sys.executable, "-m", "sandboxes", "image"], env=environment, check=False)
-        return made.returncode or subprocess.run(list(argv), env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

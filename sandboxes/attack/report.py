@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from sandboxes.attack import leftovers
 from sandboxes.attack.catalogue import Snippet
 from sandboxes.attack.suite import LIMITS, Suite, Verdict
+from sandboxes.attack.witness import PREFIX
 from sandboxes.base import Backend
 from sandboxes.docker_engine import connect
 
@@ -77,7 +78,7 @@ def _left(backend: str, marker: str, mounts_before: set[str]) -> list[str]:
         *leftovers.processes_named(marker),
         *leftovers.cgroups_of(os.getpid()),
         *leftovers.files_named(marker),
-        *leftovers.files_named(f"molt-attack-{marker}"),
+        *leftovers.files_named(f"{PREFIX}{os.getpid()}-"),
         *new_mounts,
         *containers,
     ]

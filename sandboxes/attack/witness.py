@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Self
 
 SECRET_VARIABLE = "MOLT_ATTACK_SECRET"
+PREFIX = "molt-attack-"
 REWARD = "0.0"
 
 
@@ -29,7 +30,10 @@ class Witness:
         self._listeners: dict[str, socket.socket] = {}
 
     def __enter__(self) -> Self:
-        self._folder = Path(tempfile.mkdtemp(prefix="molt-attack-", dir="/tmp"))
+        for stale in Path("/tmp").glob(f"{PREFIX}*"):  # of a driver that was killed
+            if not Path("/proc", stale.name.split("-")[2]).exists():
+                shutil.rmtree(stale, ignore_errors=True)
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir="/tmp"))
         self._stack.callback(shutil.rmtree, self._folder, ignore_errors=True)
         self._folder.chmod(0o755)
         self._files = {

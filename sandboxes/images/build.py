@@ -15,6 +15,7 @@ import tarfile
 from pathlib import Path
 
 from sandboxes.base import SandboxUnavailable
+from sandboxes.docker_engine import connect
 
 COMMANDS = Path(__file__).parent / "commands.txt"
 """The commands that the image holds, of those that the host has."""
@@ -38,6 +39,16 @@ def image_name() -> str:
     for path in sorted(OWN_FILES.rglob("*")):
         digest.update(path.read_bytes() if path.is_file() else path.name.encode())
     return f"molt-sandbox:{digest.hexdigest()[:12]}"
+
+
+def ensure_image() -> str:
+    """Make the image on the engine that is used here, unless it has it; out: its name."""
+    engine = connect()
+    repository, _, tag = image_name().partition(":")
+    if not engine.api.images(image_name()):
+        engine.api.import_image_from_data(image_tar(), repository=repository, tag=tag)
+    engine.api.close()
+    return image_name()
 
 
 def image_tar() -> bytes:

@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -60,3 +62,16 @@ def running_engine(folder: Path) -> Generator[str]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait(STOP_TIMEOUT_S)
+
+
+def run_beside_engine(argv: Sequence[str]) -> int:
+    """Run a command while an engine with the image is up and DOCKER_HOST names it; out: the exit code."""
+    if not argv:
+        raise ValueError("engine: no command; give one, e.g. `engine python -m sandboxes attack docker`")
+    with (
+        tempfile.TemporaryDirectory(prefix="molt-engine-", ignore_cleanup_errors=True) as folder,
+        running_engine(Path(folder)) as address,
+    ):
+        environment = {**os.environ, "DOCKER_HOST": address}
+        made = subprocess.run([sys.executable, "-m", "sandboxes", "image"], env=environment, check=False)
+        return made.returncode or subprocess.run(list(argv), env=environment, check=False).returncode

@@ -17,6 +17,7 @@ from sandboxes.__main__ import main
 from sandboxes.attack import leftovers
 from sandboxes.attack.catalogue import load_snippets
 from sandboxes.attack.report import run_attack, table
+from sandboxes.attack.witness import PREFIX
 from sandboxes.docker_engine import LABEL, connect
 from sandboxes.images.engine import running_engine
 
@@ -69,6 +70,8 @@ def test_a_driver_that_is_killed_in_the_middle_leaves_nothing(backend: str, tmp_
     assert leftovers.settle(lambda: leftovers.still_alive(below), 15) == []
     if backend == "docker":  # one that was made and not yet started waits for the next start
         assert leftovers.settle(lambda: _inside(backend, driver.pid, ("running", "paused")), 15) == []
+    assert main(["attack", backend, "--only", "vsock"]) == 0
+    assert leftovers.files_named(f"{PREFIX}{driver.pid}-") == []
     with open_sandbox(backend) as sandbox:  # the next start removes what only a living process can
         assert sandbox.run_python("print(6 * 7)").stdout == b"42\n"
     assert leftovers.settle(lambda: _inside(backend, driver.pid), 15) == []

@@ -12,6 +12,7 @@ from sandboxes.attack import leftovers
 from sandboxes.attack.catalogue import Snippet, load_snippets
 from sandboxes.attack.report import Report, left_behind, table
 from sandboxes.attack.suite import LIMITS, Suite, Verdict
+from sandboxes.attack.witness import PREFIX, Witness
 from tests.sandboxes.attack.bare import BARE
 
 HARMLESS = [snippet for snippet in load_snippets() if snippet.harmless]
@@ -67,6 +68,15 @@ def test_a_killed_host_process_is_an_escape_and_so_is_a_dead_neighbour() -> None
     code = "os.remove(__import__('glob').glob('../*/' + HOST['neighbour_file'])[0]); contained('')"
     (neighbour,) = judge(Snippet("b", "group", "tries", code))
     assert "the neighbour was hit" in neighbour.evidence
+
+
+def test_the_folder_of_a_killed_driver_is_removed_and_that_of_a_living_one_stays() -> None:
+    dead, living = Path(f"/tmp/{PREFIX}{2**22 + 1}-x"), Path(f"/tmp/{PREFIX}{os.getppid()}-x")
+    for folder in (dead, living):
+        folder.mkdir(exist_ok=True)
+    with Witness():
+        assert (dead.exists(), living.exists()) == (False, True)
+    living.rmdir()
 
 
 def test_what_is_left_of_a_process_is_found_by_its_name_and_by_its_parent() -> None:
