@@ -95,6 +95,12 @@ class Support:
     """For what is missing: the reason and what to do, one sentence each."""
 
 
+Words = Sequence[str]
+"""A command, word by word."""
+Env = Mapping[str, str] | None
+"""Variables on top of the few that every call gets."""
+
+
 class SandboxProcess(Protocol):
     """A process inside that lines go to and come from, in one thread at a time; its stderr is discarded."""
 
@@ -120,12 +126,7 @@ class Sandbox(Protocol):
         ...
 
     def run(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: bytes = b"",
-        timeout_s: float | None = None,
-        env: Mapping[str, str] | None = None,
+        self, argv: Words, *, stdin: bytes = b"", timeout_s: float | None = None, env: Env = None
     ) -> ExecResult:
         """Run a command in the work folder; no process of it is left when this returns.
 
@@ -137,7 +138,7 @@ class Sandbox(Protocol):
         """Run a program in a fresh isolated interpreter (as `python -I`), in the work folder."""
         ...
 
-    def start(self, argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> SandboxProcess:
+    def start(self, argv: Words, *, env: Env = None) -> SandboxProcess:
         """Start a command that is talked to; it ends at `kill()` or `close()`; ValueError for bad words."""
         ...
 

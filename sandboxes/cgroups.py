@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -82,9 +83,7 @@ def _version_2(top: Path, own: Path) -> Hierarchy:
         except OSError as error:
             problems.append(f"{folder}: {error.strerror or error}")
     tried = "; ".join(problems)
-    raise SandboxUnavailable(
-        f"no control group takes memory and pids limits ({tried}); run as root on the host"
-    )
+    raise SandboxUnavailable(f"no control group takes limits ({tried}); run as root on the host")
 
 
 def _enable_controllers(folder: Path) -> None:
@@ -153,10 +152,8 @@ class ControlGroup:
             if self.version == 2:
                 _write_if_there(kill_file, "1")
             for pid in pids:
-                try:
+                with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
             if time.monotonic() > deadline_s:
                 raise SandboxError(f"processes {sorted(pids)} outlive SIGKILL in {self.folders}")
             time.sleep(0.002)

@@ -137,9 +137,7 @@ class Keeper:
             except (TimeoutError, ConnectionResetError):
                 text, descriptors = b"", []
         if not text:
-            raise SandboxError(
-                f"the keeper of the sandboxes did not answer a request to {op}; open a new one"
-            )
+            raise SandboxError(f"the keeper of the sandboxes did not answer ({op}); open a new sandbox")
         if problem := json.loads(text).get("error"):
             raise SandboxError(problem)
         return descriptors

@@ -72,10 +72,8 @@ class Keeper:
 
     def __init__(self, control: socket.socket) -> None:
         self.control = control
-        self.base = ""
+        self.base = self.machine = self.filter_file = ""
         self.filter = b""
-        self.filter_file = ""
-        self.machine = ""
         self.groups: dict[int, list[str]] = {}
         """Sandbox -> the folders of its control group."""
         self.calls: dict[int, tuple[int, int, int]] = {}
@@ -191,11 +189,11 @@ class Keeper:
                 folder = self.open(head["sandbox"], read_json(descriptors[0]))
                 answer(descriptors[1], {}, [folder])
                 os.close(folder)
-            elif name == "close":
-                self.close(head["sandbox"])
-                answer(descriptors[1], {})
             else:
-                self.setup(read_json(descriptors[0]))
+                if name == "close":
+                    self.close(head["sandbox"])
+                else:
+                    self.setup(read_json(descriptors[0]))
                 answer(descriptors[1], {})
         except OSError as error:
             answer(descriptors[1], {"error": f"{name}: {error}"})

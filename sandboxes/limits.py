@@ -33,6 +33,4 @@ class Limits:
                 raise ValueError(f"Limits.{field.name} is {value!r}; give a number above 0 and below 2**50")
         for name, lowest in (("num_processes", 8), ("memory_bytes", 32 * MIB)):
             if (value := vars(self)[name]) < lowest:
-                raise ValueError(
-                    f"Limits.{name} is {value}; give at least {lowest}: no interpreter starts in less"
-                )
+                raise ValueError(f"Limits.{name} is {value}; give at least {lowest}: nothing starts in less")

@@ -13,7 +13,6 @@ import resource
 import shutil
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import count
 from pathlib import Path
@@ -23,10 +22,12 @@ from sandboxes.base import (
     WORK_FOLDER,
     Backend,
     Capabilities,
+    Env,
     ExecResult,
     SandboxError,
     SandboxUnavailable,
     Support,
+    Words,
 )
 from sandboxes.calls import KeptProcess, Outcome, gather
 from sandboxes.cgroups import ControlGroup, find_hierarchy, remove_stale_groups
@@ -85,16 +86,11 @@ def _find_program(name: str, mend: str) -> str:
     return found
 
 
-Words = Sequence[str]
-Env = Mapping[str, str] | None
-
-
 class NamespaceSandbox:
     """A `Sandbox`; `zygote` overrides how Python runs."""
 
     def __init__(self, limits: Limits, capabilities: Capabilities) -> None:
-        self.limits = limits
-        self.capabilities = capabilities
+        self.limits, self.capabilities = limits, capabilities
         self._uid = FIRST_UID + next(_uids) % NUM_UIDS if os.getuid() == 0 else os.getuid()
         self._driver = os.getpid()
         self._is_open = True
@@ -181,7 +177,7 @@ class NamespaceSandbox:
             raise SandboxError("this sandbox is closed, or belongs to another process; open a new one")
 
     def _spawn(
-        self, argv: Words | None, env: Env, inputs: Sequence[int], num_outputs: int
+        self, argv: Words | None, env: Env, inputs: list[int], num_outputs: int
     ) -> tuple[Report, tuple[int, ...]]:
         """Start a call on its stdin (and a snippet's code); the host's ends of stdout and, of 2, stderr."""
         self._check_open()
@@ -199,9 +195,7 @@ class NamespaceSandbox:
                 os.close(output)
         return report, tuple(host for host, _ in pipes)
 
-    def _call(
-        self, argv: Words | None, env: Env, inputs: Sequence[int], timeout_s: float | None
-    ) -> ExecResult:
+    def _call(self, argv: Words | None, env: Env, inputs: list[int], timeout_s: float | None) -> ExecResult:
         """Run a call to its end."""
         start_s = time.monotonic()
         num_oom_kills = self._group.count_oom_kills() if self._group else 0
