@@ -42,6 +42,8 @@ class Progress:
     """Actions taken."""
     num_tasks: int = 0
     """Tasks begun; the next one's seed."""
+    spent_s: float = 0.0
+    """Time spent on it."""
     growth_bytes: int = 0
     """Most memory that one run gained after its warm-up."""
     failures: list[str] = field(default_factory=list[str])
@@ -124,8 +126,8 @@ def main() -> None:
     done = _load()
     fuzzers = {env_id: Fuzzer(env_id, done.setdefault(env_id, Progress())) for env_id in chosen}
     while (num_done := sum(done[env_id].num_actions for env_id in chosen)) < goal and time.monotonic() < stop:
-        # The one with the fewest actions is next: slow environments get more time, and all get alike.
-        env_id = min(chosen, key=lambda env_id: done[env_id].num_actions)
+        # All get the same time: one that runs code in a sandbox takes fewer actions than one of look-ups.
+        env_id = min(chosen, key=lambda env_id: done[env_id].spent_s)
         fuzzers[env_id].run(min(stop, time.monotonic() + SLICE_S), goal - num_done)
         _save(done)
         print(f"\r{num_done:,} of {goal:,} actions; {env_id}", end="", file=sys.stderr, flush=True)
@@ -163,7 +165,7 @@ class Fuzzer:
         """Take actions until the clock says so, or `num_most` are taken."""
         if self._env is None:
             self._env = base_of(gymnasium.make(self._env_id))
-        progress, first = self._progress, self._progress.num_actions
+        progress, first, start = self._progress, self._progress.num_actions, time.monotonic()
         before_bytes = _rss_bytes()
         while time.monotonic() < until and progress.num_actions - first < num_most:
             seed = progress.num_tasks
@@ -172,6 +174,7 @@ class Fuzzer:
                 self._episodes(self._env, seed, num_most - progress.num_actions + first)
             if result.failure is not None:
                 self._note(result.failure, seed)
+        progress.spent_s += time.monotonic() - start
         gc.collect()
         grown_bytes = _rss_bytes() - before_bytes
         # Its first slice of a run fills caches; what comes after is growth.
