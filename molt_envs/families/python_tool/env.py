@@ -40,9 +40,7 @@ class PythonToolEnv(AgentEnv):
         SandboxUnavailable: the backend cannot hold untrusted code here; says why and how to mend it.
     """
 
-    def __init__(
-        self, backend: str = "namespace", max_turns: int = 12, render_mode: str | None = None
-    ) -> None:
+    def __init__(self, backend: str = "zygote", max_turns: int = 12, render_mode: str | None = None) -> None:
         self._workspace = Workspace(backend)
         self._box = Toolbox([python_tool(self._workspace), Tool.of(self._answer, "answer", ends=True)])
         card = EnvCard(

@@ -24,7 +24,7 @@ SYSTEM_PROMPT = (
 )
 GRAMMAR = ActionGrammar(
     'a JSON list of calls, each {"name": …, "arguments": {…}}',
-    '[{"arguments":{"command":"ls -l"},"name":"shell"}]',
+    '[{"arguments":{"command":"ls"},"name":"shell"}]',
 )
 
 
@@ -49,7 +49,7 @@ class ShellEnv(AgentEnv):
     def __init__(
         self,
         partial: bool = False,
-        backend: str = "namespace",
+        backend: str = "zygote",
         max_turns: int = 16,
         render_mode: str | None = None,
     ) -> None:

@@ -18,7 +18,7 @@ TIDY = (
     "find {0} -type f -empty -delete; find {0} -type f -perm -o+w -exec chmod o-w {{}} +; "
     "grep -rlI '^#!' {0} | xargs -r chmod u+x"
 )
-POKES = ("ls", "ls -lR", "pwd", "cat */*.md", "touch done", "mkdir -p new", "find . -type f | wc -l > count")
+POKES = ("ls", "ls -R", "pwd", "cat */*.md", "touch done", "mkdir -p new", "find . -type f | wc -l > count")
 
 
 def run(command: str) -> str:

@@ -176,7 +176,7 @@ def move_large(draft: Draft) -> Task:
         goal[f"{target}/{path.rpartition('/')[2]}" if is_moved else path] = entry
     find = f"find {draft.folder} -maxdepth 1 -type f -size +{limit}c -exec mv {{}} {target}/ \\;"
     words = {"folder": draft.folder, "limit": limit, "target": target}
-    return words, goal, [f"mkdir -p {target}", find, f"ls -l {target}"]
+    return words, goal, [f"mkdir -p {target}", find, f"ls {target}"]
 
 
 def sum_column(draft: Draft) -> Task:
@@ -199,7 +199,7 @@ def link_latest(draft: Draft) -> Task:
     link = f"{draft.other}/{draft.name()}"
     goal = draft.files | {link: Entry("link", 0, f"{WORK_FOLDER}/{draft.folder}/{latest}")}
     command = f"ln -s ../{draft.folder}/$(ls {draft.folder} | grep '^[0-9]' | sort -V | tail -n 1) {link}"
-    return {"folder": draft.folder, "link": link}, goal, [f"ls {draft.folder}", command, f"ls -l {link}"]
+    return {"folder": draft.folder, "link": link}, goal, [f"ls {draft.folder}", command, f"readlink {link}"]
 
 
 def drop_copies(draft: Draft) -> Task:
