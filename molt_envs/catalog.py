@@ -78,6 +78,11 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "Questions over a database, answered by a query that must be right on another database as well",
     ),
     EnvEntry(
+        "molt/CodeRepair-v0",
+        "molt_envs.families.code_repair.env:CodeRepairEnv",
+        "Mend the fault in a small Python project by edits; hidden tests judge the source files",
+    ),
+    EnvEntry(
         "molt/Negotiation-v0",
         "molt_envs.families.games.negotiation:NegotiationEnv",
         "Share out a few things with a partner whose values are hidden, by proposals in text",
