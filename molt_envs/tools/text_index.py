@@ -21,7 +21,7 @@ from molt_envs.tools.text_postings import Postings
 from molt_envs.tools.text_search import Terms, TextSearch, Weights
 
 NUM_POSTINGS_A_CHUNK = 4_000_000
-_ARRAYS = ("terms", "starts", "rows", "impacts", "most", "num_texts")
+_ARRAYS = ("terms", "starts", "rows", "impacts", "num_texts")
 
 
 def digest(term: str) -> int:
@@ -48,16 +48,14 @@ def open_index(folder: Path) -> TextSearch:
 
 def open_postings(folder: Path) -> Postings:
     """What such a folder holds, to be looked up by terms as they were added."""
-    term_T, start_T, row_P, impact_P, most_T, num_texts = (
-        open_array(folder / f"{name}.npy") for name in _ARRAYS
-    )
+    term_T, start_T, row_P, impact_P, num_texts = (open_array(folder / f"{name}.npy") for name in _ARRAYS)
 
     def find(term: str) -> int | None:
         wanted = np.uint64(digest(term))
         place = int(np.searchsorted(term_T, wanted))
         return place if place < len(term_T) and term_T[place] == wanted else None
 
-    return Postings(int(num_texts[0]), find, start_T, row_P, impact_P, most_T)
+    return Postings(int(num_texts[0]), find, start_T, row_P, impact_P)
 
 
 def _new_array(path: Path, kind: type[np.generic], length: int) -> np.memmap[Any, Any]:
@@ -120,7 +118,7 @@ class IndexWriter:
     def _write_postings(self, number_T: np.ndarray, frequency_T: np.ndarray, start_T: np.ndarray) -> None:
         """A counting sort through files: each chunk fills the next free places of its terms."""
         weights = Weights(frequency_T, np.array(self._lengths))
-        next_T, most_T = start_T[:-1].copy(), np.zeros(len(number_T), np.float32)
+        next_T = start_T[:-1].copy()
         row_P = _new_array(self._folder / "rows.npy", np.int32, int(start_T[-1]))
         impact_P = _new_array(self._folder / "impacts.npy", np.float32, int(start_T[-1]))
         for ids_P, rows_P, counts_P in self._chunks():
@@ -133,11 +131,9 @@ class IndexWriter:
             lengths = np.diff(np.append(first_P, len(sorted_P)))
             places_P = np.arange(len(sorted_P)) + np.repeat(next_T[found] - first_P, lengths)
             row_P[places_P], impact_P[places_P] = rows_P[order_P], impacts_P[order_P]
-            most_T[found] = np.maximum(most_T[found], np.maximum.reduceat(impacts_P[order_P], first_P))
             next_T[found] += lengths
         row_P.flush()
         impact_P.flush()
-        np.save(self._folder / "most.npy", most_T)
 
     def _write_chunk(self) -> None:
         with self._spill.open("ab") as file:

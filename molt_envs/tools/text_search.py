@@ -1,7 +1,7 @@
 """BM25 over a fixed set of texts: words in, rows out.
 
 In: one text per row. Out: the rows of the best texts for a query, ties by row. The impact of each posting is
-computed once, so that a query is a vector addition per term and a partial sort. Large sets are written to a
+computed once, so that a query is a vector addition per term and a short sort. Large sets are written to a
 folder once and then read from it (`text_index`). Stop words and stemming rules are data (`stemmer.json`).
 """
 
@@ -135,5 +135,4 @@ def _in_memory(texts: Iterable[str], terms: Terms) -> Postings:
     order_P = np.argsort(id_P, kind="stable")
     impacts_P = Weights(frequency_T, np.array(lengths)).impacts(id_P, row_P, count_P)[order_P]
     starts = [0, *np.cumsum(frequency_T).tolist()]
-    most_T = np.maximum.reduceat(impacts_P, starts[:-1]) if numbers else impacts_P
-    return Postings(len(lengths), numbers.get, starts, row_P[order_P], impacts_P, most_T)
+    return Postings(len(lengths), numbers.get, starts, row_P[order_P], impacts_P)
