@@ -91,20 +91,26 @@ class Mutator:
     def _mutated(self, text: str) -> str:
         rng = self._rng
         at, to = sorted((rng.randrange(len(text) + 1), rng.randrange(len(text) + 1)))
-        other = rng.choice(self._pool)
-        cut = rng.randrange(len(other) + 1)
-        return rng.choice(
-            (
-                text[:at] + text[to:],
-                text[:at] + text[at:to] * 2 + text[to:],
-                text[:at] + rng.choice("[]{}\"'\\:,<>|\0\n\u202e\ud800é9-") + text[at:],
-                text[:at] + other[cut:],
-                text[:at] + rng.choice(ATTACKS)[:200] + text[to:],
-                text.swapcase(),
-                text[::-1],
-                " ".join(rng.sample(text.split(), len(text.split()))),
-            )
-        )[:NUM_LONG_CHARS]
+        match rng.randrange(8):
+            case 0:
+                text = text[:at] + text[to:]
+            case 1:
+                text = text[:at] + text[at:to] * 2 + text[to:]
+            case 2:
+                text = text[:at] + rng.choice("[]{}\"'\\:,<>|\0\n\u202e\ud800é9-") + text[at:]
+            case 3:
+                other = rng.choice(self._pool)
+                text = text[:at] + other[rng.randrange(len(other) + 1) :]
+            case 4:
+                text = text[:at] + rng.choice(ATTACKS)[:200] + text[to:]
+            case 5:
+                text = text.swapcase()
+            case 6:
+                text = text[::-1]
+            case _:
+                words = text.split()
+                text = " ".join(rng.sample(words, len(words)))
+        return text[:NUM_LONG_CHARS]
 
     def _json(self, depth: int) -> Any:
         rng = self._rng
@@ -126,8 +132,7 @@ def main() -> None:
     done = _load()
     fuzzers = {env_id: Fuzzer(env_id, done.setdefault(env_id, Progress())) for env_id in chosen}
     while (num_done := sum(done[env_id].num_actions for env_id in chosen)) < goal and time.monotonic() < stop:
-        # All get the same time: one that runs code in a sandbox takes fewer actions than one of look-ups.
-        env_id = min(chosen, key=lambda env_id: done[env_id].spent_s)
+        env_id = min(chosen, key=lambda env_id: done[env_id].spent_s * fuzzers[env_id].cost)
         fuzzers[env_id].run(min(stop, time.monotonic() + SLICE_S), goal - num_done)
         _save(done)
         print(f"\r{num_done:,} of {goal:,} actions; {env_id}", end="", file=sys.stderr, flush=True)
@@ -158,13 +163,13 @@ class Fuzzer:
     def __init__(self, env_id: str, progress: Progress) -> None:
         self._env_id = env_id
         self._progress = progress
-        self._env: AgentEnv | None = None
+        self._env = base_of(gymnasium.make(env_id))
+        # The quick ones get four times the time of those that run a compiler or a sandbox.
+        self.cost = 1 if self._env.card.bounded else 4
         self._growth_bytes: int | None = None
 
     def run(self, until: float, num_most: int) -> None:
         """Take actions until the clock says so, or `num_most` are taken."""
-        if self._env is None:
-            self._env = base_of(gymnasium.make(self._env_id))
         progress, first, start = self._progress, self._progress.num_actions, time.monotonic()
         before_bytes = _rss_bytes()
         while time.monotonic() < until and progress.num_actions - first < num_most:
