@@ -57,9 +57,11 @@ def problem(split: str, index: int) -> Problem:
     template = templates[index % len(templates)]
     while True:
         drawing = template(rng)
+        if _split_of(drawing, split) != split:
+            continue
         solve, names = drawing.solve, list(drawing.tables)
         answer = solve(*map(read_table, drawing.tables.values()), *drawing.arguments)
-        if abs(answer) > LARGEST_GUESS and _split_of(drawing, split) == split:
+        if abs(answer) > LARGEST_GUESS:
             break
     phrasing = rng.choice(_phrasings()[solve.__name__])
     question = phrasing.format(*drawing.arguments, *names, **drawing.words)

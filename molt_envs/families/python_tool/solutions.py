@@ -121,10 +121,11 @@ def last_left(people: int, step: int) -> int:
     return circle[0]
 
 
-def spaced_orders(numbers: list[int], gap: int) -> int:
-    """Number of orders of some numbers in which neighbours differ by a gap or more."""
+def spaced_orders(numbers: list[int], least: int, most: int) -> int:
+    """Number of orders of some numbers in which neighbours are neither too near nor too far apart."""
+    gaps = {(a, b): least <= abs(a - b) <= most for a in numbers for b in numbers}
     orders = itertools.permutations(numbers)
-    return sum(all(abs(a - b) >= gap for a, b in itertools.pairwise(order)) for order in orders)
+    return sum(all(gaps[pair] for pair in itertools.pairwise(order)) for order in orders)
 
 
 def work_days(start: str, end: str, free: list[str]) -> int:

@@ -107,8 +107,9 @@ def last_left(rng: random.Random) -> Drawing:
 
 
 def spaced_orders(rng: random.Random) -> Drawing:
-    """The gap is near that between neighbours, so that it matters."""
-    return Drawing(solutions.spaced_orders, (sorted(rng.sample(range(1, 50), 8)), rng.randrange(4, 10)))
+    """Both bounds leave out some pairs."""
+    numbers = sorted(rng.sample(range(1, 50), 7))
+    return Drawing(solutions.spaced_orders, (numbers, rng.randrange(3, 8), rng.randrange(24, 38)))
 
 
 def work_days(rng: random.Random) -> Drawing:

@@ -18,6 +18,7 @@ TIDY = (
     "find {0} -type f -empty -delete; find {0} -type f -perm -o+w -exec chmod o-w {{}} +; "
     "grep -rlI '^#!' {0} | xargs -r chmod u+x"
 )
+LOOK = "find . -type f | sort | xargs stat -c '%a %s %n'"
 POKES = ("ls", "ls -R", "pwd", "cat */*.md", "touch done", "mkdir -p new", "find . -type f | wc -l > count")
 
 
@@ -27,7 +28,7 @@ def run(command: str) -> str:
 
 
 def follow(task: ShellTask, seed: str, noise: float) -> FixedScript:
-    """Looks around, carries out the commands, and submits.
+    """Looks around, carries out the commands, looks at what came of them, and submits.
 
     Args:
         task: with its commands.
@@ -36,7 +37,8 @@ def follow(task: ShellTask, seed: str, noise: float) -> FixedScript:
     """
     rng = random.Random(seed)
     actions: list[str] = []
-    for command in ("ls -R", *task.commands):
+    checks = (LOOK,) if len(task.commands) == 1 else ()
+    for command in (LOOK, *task.commands, *checks):
         if rng.random() < noise:
             actions.append(_slip(command, rng))
         actions.append(run(command))

@@ -40,7 +40,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], float]] = [
     (solutions.unknown_sum, ([[0, 4], [2, 0]], [4, 3]), 2.5),
     (solutions.weekday_hits, (13, 4, 2026, 2026), 3),  # February, March, November
     (solutions.last_left, (41, 3), 31),
-    (solutions.spaced_orders, ([1, 3, 4], 2), 2),  # 3 1 4 and its reverse
+    (solutions.spaced_orders, ([1, 3, 4], 2, 3), 2),  # 3 1 4 and its reverse
+    (solutions.spaced_orders, ([1, 3, 4], 1, 2), 2),  # 1 3 4 and its reverse
     (solutions.work_days, ("2024-01-01", "2024-01-07", ["2024-01-02", "2024-01-06"]), 4),
     (solutions.revenue, (SALES, "north", "2021-01"), 4.0),
     (solutions.best_seller, (SALES, "north"), 5),
