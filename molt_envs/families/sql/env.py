@@ -18,6 +18,7 @@ from molt_envs.families.sql.query_program import MAX_SQL_BYTES, database_file
 from molt_envs.policy import FixedScript, Policy
 from molt_envs.tools.calls import Tool, Toolbox, ToolError, show
 from molt_envs.tools.sandboxed import StartFile, Workspace
+from sandboxes import WORK_FOLDER
 
 SUMMARY = "Questions over a database, answered by a query that must be right on another database as well"
 SYSTEM_PROMPT = (
@@ -31,8 +32,14 @@ GRAMMAR = ActionGrammar(
     'a JSON list of calls, each {"name": …, "arguments": {…}}',
     '[{"arguments":{"query":"SELECT count(*) FROM orders"},"name":"sql"}]',
 )
+GIVEN = "given.db"
 PROGRAM = Path(__file__).with_name("query_program.py")
-LOAD = "import runpy\nif 'leash' not in globals(): leash = runpy.run_path('/work/query_program.py')\n"
+LOAD = f"""
+import runpy
+given = "{WORK_FOLDER}/{GIVEN}"
+if "leash" not in globals():
+    leash = runpy.run_path("{WORK_FOLDER}/{PROGRAM.name}")
+"""
 
 
 class SQLEnv(AgentEnv):
@@ -64,7 +71,7 @@ class SQLEnv(AgentEnv):
         Args:
             query: in SQLite's dialect.
         """
-        return str(self._ask(f"print(leash['look']({query!r}))", query)["text"])
+        return str(self._ask(f"print(leash['look'](given, {query!r}))", query)["text"])
 
     def _answer(self, query: str) -> str:
         """Give the final query, which ends the task; one that fails here may be mended.
@@ -72,7 +79,7 @@ class SQLEnv(AgentEnv):
         Args:
             query: one SELECT in SQLite's dialect.
         """
-        call = f"leash['judge']({query!r}, {self._problem.hidden!r}, {self._problem.is_ordered})"
+        call = f"leash['judge'](given, {query!r}, {self._problem.hidden!r}, {self._problem.is_ordered})"
         self._digests = self._ask(f"print({call})", query)["digests"]
         return "answered"
 
@@ -91,7 +98,7 @@ class SQLEnv(AgentEnv):
     def _begin(self, task: Task, rng: np.random.Generator) -> Turn:
         self._problem = problem(task.split, task.index)
         given = database_file(self._problem.given)
-        files = {"given.db": StartFile(given, 0o444), PROGRAM.name: StartFile(PROGRAM.read_bytes(), 0o444)}
+        files = {GIVEN: StartFile(given, 0o444), PROGRAM.name: StartFile(PROGRAM.read_bytes(), 0o444)}
         self._workspace.begin(files)
         return Turn(f"{self._problem.question}\n\n{tables(self._problem.schema)}")
 

@@ -9,7 +9,6 @@ import json
 import sqlite3
 from contextlib import closing
 
-GIVEN = "/work/given.db"
 MAX_STEPS = 5_000_000
 """Instructions of SQLite's machine: a count, so that the same query ends the same everywhere."""
 STEPS_AT_ONCE = 10_000
@@ -24,18 +23,18 @@ MAX_SQL_BYTES = 20_000
 Row = tuple[object, ...]
 
 
-def look(query: str) -> str:
+def look(path: str, query: str) -> str:
     """JSON with the `text` of the given database's rows, or the `error`."""
     try:
-        return _json(text=table(*_on_given(query)))
+        return _json(text=table(*_on_given(path, query)))
     except ValueError as error:
         return _json(error=str(error)[:MAX_SHOWN_CHARS])
 
 
-def judge(query: str, hidden_script: str, is_ordered: bool) -> str:
+def judge(path: str, query: str, hidden_script: str, is_ordered: bool) -> str:
     """JSON with the `digests` of the results on both databases, or the `error` on the given one."""
     try:
-        _, rows = _on_given(query)
+        _, rows = _on_given(path, query)
     except ValueError as error:
         return _json(error=str(error)[:MAX_SHOWN_CHARS])
     with closing(open_script(hidden_script)) as connection:
@@ -121,8 +120,8 @@ def table(columns: list[str], rows: list[Row]) -> str:
     return f"{text}\n({len(rows)} rows{left_out})"
 
 
-def _on_given(query: str) -> tuple[list[str], list[Row]]:
-    with closing(open_given(GIVEN)) as connection:
+def _on_given(path: str, query: str) -> tuple[list[str], list[Row]]:
+    with closing(open_given(path)) as connection:
         return run(connection, query)
 
 
