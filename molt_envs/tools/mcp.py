@@ -49,7 +49,7 @@ class McpConnection:
     """
 
     def __init__(self, process: SandboxProcess, start_timeout_s: float = START_TIMEOUT_S) -> None:
-        self._types = import_extra("mcp.types", "mcp", "an MCP server")
+        self._types: Json = vars(import_extra("mcp.types", "mcp", "an MCP server"))
         self._process = process
         self._ids = count(1)
         client = {"name": "molt-envs", "version": "0"}
@@ -112,7 +112,7 @@ class McpConnection:
     def _parsed(self, kind: str, result: Json) -> Json:
         """The result as the SDK understands it, under the protocol's own names."""
         with _server_trouble():
-            parsed: Any = vars(self._types)[kind].model_validate(result)
+            parsed: Any = self._types[kind].model_validate(result)
             return parsed.model_dump(by_alias=True, exclude_none=True)
 
 

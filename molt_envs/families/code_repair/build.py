@@ -80,11 +80,12 @@ def _changes(code: str) -> Generator[Bug]:
         segment = line[node.col_offset : node.end_col_offset]
         for new in _variants(node):
             if "'" not in segment:
-                new = new.replace("'", '"')  # a change of style would give the place away
+                new = new.replace("'", '"')  # another style would give the place away
             if isinstance(node, ast.Tuple) and not segment.startswith("("):
                 new = new[1:-1]
             changed = line[: node.col_offset] + new + line[node.end_col_offset :]
-            yield Bug(node.lineno - 1, changed)
+            if changed.count("'") == line.count("'"):
+                yield Bug(node.lineno - 1, changed)
 
 
 def _variants(node: ast.expr) -> Generator[str]:

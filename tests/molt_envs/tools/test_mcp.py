@@ -135,7 +135,7 @@ def test_a_server_of_the_sdk_is_understood() -> None:
         connection = McpConnection(process, start_timeout_s=60)
         assert [listed["name"] for listed in connection.listed] == ["greet"]
         assert connection.call("greet", {"name": "Ada", "times": 2}) == "hello Ada hello Ada"
-        with pytest.raises(ToolError, match="greet|too often"):
+        with pytest.raises(ToolError, match=r"greet|too often"):
             connection.call("greet", {"name": "Ada", "times": 4})
     finally:
         process.kill()
