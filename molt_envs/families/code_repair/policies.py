@@ -34,6 +34,7 @@ def solver(task: Repair, seed: str, noise: float) -> FixedScript:
     for step in (
         call("list_files"),
         call("run_tests"),
+        call("read_file", path=f"tests/test_{task.broken.name}.py"),
         call("read_file", path=path),
         call("edit_file", path=path, old=old, new=new),
         call("run_tests"),
