@@ -9,10 +9,8 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable
 from typing import cast
 
-FOLDER = "/work"
 MAX_SHOWN_FAULT_CHARS = 600
 
 
@@ -27,7 +25,9 @@ def run_tests(files: dict[str, str]) -> None:
             found = vars(importlib.import_module(path[: -len(".py")].replace("/", ".")))
             tests = [(name, value) for name, value in found.items() if name.startswith("test_")]
         except BaseException as error:
-            tests = [("import", _raiser(error))]
+            num_failed += 1
+            print(f"FAILED {path}::import\n{_told(error)}", flush=True)
+            continue
         for name, test in tests:
             try:
                 test()
@@ -60,20 +60,13 @@ def outcome(module: str, expression: str) -> str:
 
 def _write(files: dict[str, str]) -> None:
     for path, text in files.items():
-        full = os.path.join(FOLDER, path)
+        full = os.path.abspath(path)
         os.makedirs(os.path.dirname(full), exist_ok=True)
         with open(full, "w", encoding="utf-8") as file:
             file.write(text)
-    sys.path.insert(0, FOLDER)
+    sys.path.insert(0, os.getcwd())
     sys.dont_write_bytecode = True
     sys.setrecursionlimit(1000)
-
-
-def _raiser(error: BaseException) -> Callable[[], None]:
-    def test() -> None:
-        raise error
-
-    return test
 
 
 def _told(error: BaseException) -> str:

@@ -16,7 +16,7 @@ TOOLS = {
     "sleep": ("Take too long", NOTHING),
     "leave": ("End the server", NOTHING),
     "babble": ("Write something that is no JSON", NOTHING),
-    "whoami": ("Give the user's id and what the host's folder holds", NOTHING),
+    "whoami": ("Give the user's id, and whether the host's passwords are there", NOTHING),
     "flood": ("Say very much", NOTHING),
 }
 total = 0
@@ -43,7 +43,9 @@ def called(name: str, arguments: dict[str, int]) -> dict[str, object]:
         print("no json", flush=True)
     if name == "flood":
         return {"content": [{"type": "text", "text": "x" * 100_000}]}
-    return {"content": [{"type": "text", "text": f"uid {os.getuid()}, root {os.path.exists('/root/.ssh')}"}]}
+    return {
+        "content": [{"type": "text", "text": f"uid {os.getuid()}, shadow {os.path.exists('/etc/shadow')}"}]
+    }
 
 
 def answer(request: dict[str, object]) -> dict[str, object]:

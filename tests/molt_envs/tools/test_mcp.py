@@ -120,7 +120,7 @@ def test_a_server_that_fails_is_told_and_started_again(server: McpTools, name: s
 
 def test_a_server_is_in_a_sandbox(server: McpTools) -> None:
     told = call(server, "whoami")
-    assert told.endswith("root False")
+    assert told.endswith("shadow False")
     assert "uid 0," not in told
 
 

@@ -106,8 +106,8 @@ def test_tests_never_meet_the_right_results_nor_each_other(env: CodeRepairEnv) -
     task = begin(env)
     search = (
         "import os, sys\n\n\ndef test_look():\n"
-        "    open('/work/left', 'w').close()\n"
-        "    for top in ('/work', '/tmp', '/proc/self', '/etc'):\n"
+        "    open('left', 'w').close()\n"
+        "    for top in ('.', '/tmp', '/proc/self', '/etc'):\n"
         "        for folder, _, names in os.walk(top):\n"
         "            for name in names:\n"
         "                print(os.path.join(folder, name)[:60])\n"
@@ -137,8 +137,8 @@ def test_a_backend_that_is_not_there_is_refused() -> None:
 
 def test_each_run_has_a_sandbox_of_its_own() -> None:
     sandboxes = FreshSandboxes("namespace")
-    write = {"tests/test_a.py": "def test_a():\n    open('/work/left', 'w').close()\n"}
-    look = {"tests/test_a.py": "def test_a():\n    import os\n    assert os.listdir('/work') == ['tests']\n"}
+    write = {"tests/test_a.py": "def test_a():\n    open('left', 'w').close()\n"}
+    look = {"tests/test_a.py": "def test_a():\n    import os\n    assert os.listdir() == ['tests']\n"}
     assert b"0 failed, 1 passed" in sandboxes.run_tests(write).stdout
     assert b"0 failed, 1 passed" in sandboxes.run_tests(look).stdout
     sandboxes.close()

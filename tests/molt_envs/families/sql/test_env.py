@@ -12,7 +12,7 @@ from molt_envs.families.sql.policies import answer
 from molt_envs.families.sql.problems import problem
 from molt_envs.families.sql.query_program import open_script, run
 from molt_envs.tools.calls import write_calls
-from sandboxes import SandboxUnavailable
+from sandboxes import WORK_FOLDER, SandboxUnavailable
 
 pytestmark = pytest.mark.real
 QUESTION = {"task_id": "train:3"}
@@ -49,7 +49,7 @@ def test_an_oracle_that_slips_solves_every_task(split: str) -> None:
 def test_a_query_that_fails_is_told_and_may_be_mended() -> None:
     env = SQLEnv()
     env.reset(seed=0, options=QUESTION)
-    observation, reward, terminated, _, _ = env.step(answer("SELECT nothing FROM (SELECT 1)"))
+    observation, reward, terminated, _, _ = env.step(answer("SELECT missing FROM (SELECT 1)"))
     assert observation.startswith("Error: no such column")
     assert (reward, terminated) == (0.0, False)
     assert env.step(answer(problem("train", 3).query))[1] == 1.0
@@ -70,7 +70,7 @@ def test_a_query_that_takes_all_memory_is_told_and_the_next_one_works() -> None:
     env.close()
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "/work/hidden.db", "/work/query_program.py"])
+@pytest.mark.parametrize("path", ["/etc/passwd", "hidden.db", f"{WORK_FOLDER}/query_program.py"])
 def test_no_file_can_be_reached(path: str) -> None:
     env = SQLEnv()
     env.reset(seed=0, options=QUESTION)
