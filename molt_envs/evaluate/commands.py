@@ -80,7 +80,7 @@ def evaluate(
         prices = Prices(price_in, price_out)
         summaries = summarise(records, prices)
         _write(folder, settings, records, summaries, parquet)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         typer.echo(f"molt-envs: {error}", err=True)
         raise typer.Exit(2) from error
     _show(console, summaries, folder)

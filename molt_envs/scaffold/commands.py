@@ -15,13 +15,13 @@ from molt_envs.scaffold.write import env_id_of, write_package
 
 def new(
     name: Annotated[str, typer.Argument(help="name of the package, such as my_env")],
-    kind: Annotated[str, typer.Option(help="text, tool, sandboxed or multi-agent; a wrong one names all")] = "text",
+    kind: Annotated[str, typer.Option(help="text, tool, sandboxed or multi-agent")] = "text",
     folder: Annotated[Path, typer.Option("--dir", help="where its folder is made")] = Path(),
 ) -> None:
     """Write the package of a new environment that passes `check` as it is; change it from there."""
     try:
         target = write_package(name, kind, folder)
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         typer.echo(f"molt-envs: {error}", err=True)
         raise typer.Exit(2) from error
     typer.echo(

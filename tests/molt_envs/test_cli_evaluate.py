@@ -71,6 +71,15 @@ def test_a_mistake_is_answered_and_leaves_no_folder(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_folder_that_cannot_be_made_is_answered_in_words(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        result = evaluate(out)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("molt-envs: ")
+        assert str(out) in result.stderr
+
+
 def test_nothing_resolved_is_a_failure_with_its_reason(tmp_path: Path) -> None:
     result = evaluate(tmp_path, policy="oracle")
     assert result.exit_code == 1

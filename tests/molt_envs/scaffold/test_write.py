@@ -87,3 +87,10 @@ def test_the_command_says_what_comes_next(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["new", "maze", "--dir", str(tmp_path)])
     assert result.exit_code == 0, result.output
     assert "molt-envs check maze/MazeEnv-v0" in result.output
+
+
+def test_a_folder_that_cannot_be_made_is_answered_in_words(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    result = CliRunner().invoke(app, ["new", "maze", "--dir", str(tmp_path / "file" / "below")])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("molt-envs: ")
