@@ -67,18 +67,21 @@ def _require_rare(plays: list[Play], found: list[tuple[Play, str, str]], message
 def _given_away(one: Play, usual: set[str]) -> Iterator[tuple[str, str]]:
     """Places in `info` that hold a piece of a coming action which nothing shown so far holds."""
     decisive = _decisive(one, usual)
-    shown = ""
+    told = listed = ""
     for turn in range(len(one.actions)):
-        shown += one.observations[turn].casefold() + "\n"
-        shown += "\n".join(one.infos[turn].get("admissible_actions") or ()).casefold() + "\n"
+        told += one.observations[turn].casefold() + "\n"
+        listed += "\n".join(one.infos[turn].get("admissible_actions") or ()).casefold() + "\n"
         later = {piece for coming in one.actions[turn:] for piece in _pieces(coming)} - usual
-        for path, value in _leaves(one.infos[turn]):
-            text = str(value).casefold().strip()
+        leaves = [(path, str(value).casefold().strip()) for path, value in _leaves(one.infos[turn])]
+        num_values = Counter(path for path, _ in leaves)
+        for path, text in leaves:
             for piece in later:
                 # The right one of several that are shown is an answer too, unless it is a copied sentence.
                 chosen = text == piece and piece in decisive and len(piece) < NUM_COPIED_CHARS
+                # So is the one of the admissible actions that stands alone and that no text has named.
+                alone = text == piece and piece not in told and num_values[path] == 1
                 held = text == piece or (len(piece) >= NUM_SURE_CHARS and piece in text)
-                if chosen or (held and piece not in shown):
+                if chosen or alone or (held and piece not in told + listed):
                     yield path, piece
 
 

@@ -66,6 +66,7 @@ CAUGHT: list[tuple[type[AgentEnv], str]] = [
     (envs.Planted, "info does not give away what the oracle will do"),
     (envs.PlantedInTest, "info does not give away what the oracle will do"),
     (envs.Choices, "info does not give away what the oracle will do"),
+    (envs.Pointing, "info does not give away what the oracle will do"),
     (envs.Told, "the observation does not tell the answer"),
     (envs.Reachable, "info holds plain data"),
     (envs.Writable, "writing to info changes nothing"),
@@ -111,6 +112,10 @@ class Asking(VaultEnv):
 
 def test_a_word_that_is_the_answer_by_chance_is_no_leak() -> None:
     check_env(Asking, groups=["secrets"]).assert_ok()
+
+
+def test_a_list_of_what_can_be_done_is_no_leak() -> None:
+    check_env(envs.Listing, groups=["secrets"]).assert_ok()
 
 
 class Secretive(VaultEnv):

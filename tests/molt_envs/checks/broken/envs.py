@@ -292,3 +292,18 @@ class Choices(VaultEnv):
 
     def turn(self, text: str, **details: object) -> Turn:
         return super().turn(text, best=self.room)
+
+
+class Listing(VaultEnv):
+    """No fault: what can be done is listed, and the colours among it are in `info`."""
+
+    def turn(self, text: str, **details: object) -> Turn:
+        actions = ("look", *(f"take {colour}" for colour in COLOURS), *(f"open {room}" for room in ROOMS))
+        return replace(super().turn(text, **{"colours": COLOURS, **details}), admissible_actions=actions)
+
+
+class Pointing(Listing):
+    """The right one of the actions that are listed, though not the last one, is in `info`."""
+
+    def turn(self, text: str, **details: object) -> Turn:
+        return super().turn(text, debug=[self.colour.upper()])
