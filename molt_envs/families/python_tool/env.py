@@ -25,7 +25,7 @@ GRAMMAR = ActionGrammar(
     'a JSON list of calls, each {"name": …, "arguments": {…}}',
     '[{"arguments":{"code":"sum(range(10))"},"name":"python"}]',
 )
-MAX_ANSWER_BITS = 4096
+MAX_ANSWER_BITS = 1000
 
 
 class PythonToolEnv(AgentEnv):
