@@ -7,8 +7,8 @@ is wanted, worked out here from the files, and commands that reach it, which onl
 import itertools
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
 from molt_envs.families.shell.draft import LEVELS, Draft
@@ -46,13 +46,11 @@ def close_permissions(draft: Draft) -> Task:
     modes = (0o666, 0o646, 0o622, 0o777, 0o644, 0o664, 0o600)
     for path in draft.spread(draft.old, 6, 10):
         draft.add(path, draft.line(), draft.rng.choice(modes))
-    open_to_all = draft.add(f"{draft.inner}/{draft.name()}", draft.line(), 0o666)
-    draft.add(f"{draft.other}/{draft.name()}", draft.line(), 0o666)
-    paths = [path for path in draft.below(draft.folder) if draft.files[path].mode & 0o002]
-    assert open_to_all in paths
-    goal = draft.files | {
-        path: text_file(draft.files[path].content, draft.files[path].mode & ~0o002) for path in paths
-    }
+    for folder in (draft.inner, draft.other):
+        draft.add(f"{folder}/{draft.name()}", draft.line(), 0o666)
+    goal = dict(draft.files)
+    for path in draft.below(draft.folder):
+        goal[path] = replace(goal[path], mode=goal[path].mode & ~0o002)
     return {"folder": draft.folder}, goal, [f"find {draft.folder} -type f -perm -o+w -exec chmod o-w {{}} +"]
 
 
@@ -147,16 +145,12 @@ def archive(draft: Draft) -> Task:
 
 def merge_lists(draft: Draft) -> Task:
     """Lists that share lines."""
-    for path in draft.spread(draft.old, 3, 6):
-        draft.add(path, "".join(f"{word}\n" for word in draft.draw("words", 6)))
-    lines = {
-        line
-        for path in draft.below(draft.folder)
-        if path.endswith(f".{draft.old}")
-        for line in draft.files[path].content.split()
-    }
+    lists = [draft.draw("words", 6) for _ in range(draft.rng.randrange(3, 6))]
+    for number, words in enumerate(lists):
+        folder = (draft.folder, draft.inner)[number % 2]
+        draft.add(f"{folder}/{draft.name()}.{draft.old}", _joined(words))
     out = f"{draft.third}/{draft.name()}.all"
-    goal = draft.files | {out: text_file("\n".join(sorted(lines)))}
+    goal = draft.files | {out: text_file("\n".join(sorted({word for words in lists for word in words})))}
     command = f"find {draft.folder} -name '*.{draft.old}' -exec cat {{}} + | sort -u > {out}"
     return {"folder": draft.folder, "old": draft.old, "out": out}, goal, [command, f"cat {out}"]
 
@@ -165,9 +159,7 @@ def move_large(draft: Draft) -> Task:
     """Files directly in the folder alone, by their size in bytes."""
     limit = draft.rng.randrange(200, 900)
     for path in draft.spread(draft.old, 6, 10):
-        size = draft.rng.choice(
-            (limit - draft.rng.randrange(1, 99), limit, limit + draft.rng.randrange(1, 99))
-        )
+        size = limit + draft.rng.choice((-1, 0, 1)) * draft.rng.randrange(1, 99)
         draft.add(path, (draft.word() * 200)[:size])
     draft.add(f"{draft.folder}/{draft.name()}.{draft.old}", "x" * (limit + 5))
     target, goal = f"{draft.other}/{draft.name()}", dict[str, Entry]()
@@ -259,22 +251,6 @@ def split_table(draft: Draft) -> Task:
     return words, goal, [f"head -n 3 {path}", f"mkdir -p {target}", f"awk -F, '{split}' {path}"]
 
 
-def folder_sizes(draft: Draft) -> Task:
-    """One line for each folder that lies directly in another."""
-    for name in (draft.name(), draft.name()):
-        for _ in range(draft.rng.randrange(2, 4)):
-            draft.add(f"{draft.folder}/{name}/{draft.name()}.{draft.old}", draft.lines(3))
-    sizes = Counter[str]()
-    for path in draft.below(draft.folder):
-        if path.count("/") == 2:
-            sizes[path.split("/")[1]] += len(draft.files[path].content)
-    out = f"{draft.third}/{draft.name()}.sizes"
-    goal = draft.files | {out: text_file("\n".join(f"{name} {size}" for name, size in sorted(sizes.items())))}
-    each = 'echo "$(basename "$d") $(cat "$d"/* | wc -c)"'
-    command = f"for d in {draft.folder}/*/; do {each}; done | sort > {out}"
-    return {"folder": draft.folder, "out": out}, goal, [command, f"cat {out}"]
-
-
 def date_names(draft: Draft) -> Task:
     """The date stands in the first line."""
     goal: dict[str, Entry] = {}
@@ -313,5 +289,5 @@ TRAINED: tuple[Callable[[Draft], Task], ...] = (
     link_latest,
     drop_copies,
 )
-HELD_OUT = (sort_by_extension, cut_window, split_table, folder_sizes, date_names)
+HELD_OUT = (sort_by_extension, cut_window, split_table, date_names)
 """Of the test split alone."""
