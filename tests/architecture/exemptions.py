@@ -7,8 +7,8 @@ LONG_FUNCTIONS: dict[str, str] = {}
 
 BROAD_EXCEPTS: dict[str, str] = {
     "molt_envs/errors.py:boundary": "the episode's boundary itself: whatever escapes becomes an outcome",
-    "molt_envs/families/code_repair/project_program.py:run_tests": "in a sandbox: whatever a test raises fails it",
-    "molt_envs/families/code_repair/project_program.py:outcome": "in a sandbox: the error is what is compared",
-    "molt_envs/families/code_repair/build.py:_passes": "a test of a generated project fails by whatever it raises",
+    "molt_envs/families/code_repair/project_program.py:run_tests": "whatever a test raises fails it",
+    "molt_envs/families/code_repair/project_program.py:outcome": "the error is what is compared",
+    "molt_envs/families/code_repair/build.py:_passes": "whatever a test raises fails it",
 }
 """`path:qualified.name` of a function with `except Exception` -> why it is a boundary."""

@@ -113,7 +113,7 @@ def test_a_broken_plugin_is_a_warning_that_names_it(tmp_path: Path, lines: str, 
     assert "PluginWarning" in result.stderr
     assert "their-envs" in result.stderr
     assert reason in result.stderr
-    assert "'good/Maze-v0', 'molt/WebShop-v0'" in result.stdout
+    assert "'good/Maze-v0'" in result.stdout and "'molt/WebShop-v0'" in result.stdout
 
 
 def test_two_plugins_with_one_id_clash(tmp_path: Path) -> None:

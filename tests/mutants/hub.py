@@ -113,8 +113,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "task-depends-on-hash-seed",
         "molt_envs/env.py",
-        "draw % self.card.splits[split]",
-        "hash(str(draw)) % self.card.splits[split]",
+        "draw % splits[split]",
+        "hash(str(draw)) % splits[split]",
         "tests/molt_envs/test_determinism.py::test_same_seed_same_episodes_in_four_processes[molt-tests/Toy-v0]",
     ),
     Mutant(
@@ -127,8 +127,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "unforeseen-error-is-failed",
         "molt_envs/errors.py",
-        'result.failure = Failure("unresolved", _reason(error))',
-        'result.failure = Failure("failed", _reason(error))',
+        'Failure("unresolved", _reason(error)), error',
+        'Failure("failed", _reason(error)), error  # all',
         "tests/molt_envs/test_errors.py::test_an_unforeseen_error_is_unresolved",
     ),
     Mutant(

@@ -253,8 +253,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "session-left-open",
         _RUNNER,
-        "                session.close()",
-        "                pass",
+        "            session.close()",
+        "            pass",
         f"{_T_RUNNER}::test_no_session_stays_open_and_the_runner_can_go_on",
     ),
     Mutant(
