@@ -80,9 +80,9 @@ def main() -> None:
 
 def original_env() -> Any:
     """The original's environment, as its own environments use it."""
-    import textworld  # pyright: ignore[reportMissingImports]
-    from alfworld.agents.environment.alfred_tw_env import AlfredDemangler  # pyright: ignore[reportMissingImports]
-    from textworld.envs import PddlEnv  # pyright: ignore[reportMissingImports]
+    import textworld
+    from alfworld.agents.environment.alfred_tw_env import AlfredDemangler
+    from textworld.envs import PddlEnv
 
     wanted = textworld.EnvInfos(won=True, admissible_commands=True)
     return AlfredDemangler(PddlEnv(wanted), shuffle=False)

@@ -60,7 +60,7 @@ class Source:
     @classmethod
     def load(cls) -> Source:
         """Read the installed `alfworld` package."""
-        from alfworld.gen import constants, goal_library  # pyright: ignore[reportMissingImports]
+        from alfworld.gen import constants, goal_library
 
         package = importlib.resources.files("alfworld")
         containers = frozenset(constants.MOVABLE_RECEPTACLES_SET)
