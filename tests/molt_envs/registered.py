@@ -19,7 +19,13 @@ LIBRARIES = {
     "molt/TextWorld-v0": "textworld",
 }
 # A new game is compiled for some seconds; a sandbox is opened, and needs a machine that holds one.
-SLOW = {"molt/TextWorld-v0": 900, "molt/PythonTool-v0": 900, "molt/Shell-v0": 900}
+SLOW = {
+    "molt/CodeRepair-v0": 900,
+    "molt/PythonTool-v0": 900,
+    "molt/SQL-v0": 900,
+    "molt/Shell-v0": 900,
+    "molt/TextWorld-v0": 900,
+}
 
 
 def env_ids() -> list[Any]:

@@ -1,4 +1,4 @@
-"""A machine that cannot hold untrusted code, made for real: `make` says why, and the mend."""
+"""A machine that cannot hold untrusted code, made for real: the environments are refused with the mend."""
 
 from __future__ import annotations
 
