@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import closing
 from typing import Any
 
 import gymnasium
@@ -30,7 +31,8 @@ ENV_IDS = env_ids()
 def test_gymnasium_accepts_it_without_a_warning(env_id: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        gymnasium_check_env(gymnasium.make(env_id).unwrapped)
+        with closing(gymnasium.make(env_id)) as env:
+            gymnasium_check_env(env.unwrapped)
 
 
 @pytest.mark.parametrize("env_id", ENV_IDS)
@@ -41,7 +43,8 @@ def test_the_kit_accepts_it(env_id: str) -> None:
 @pytest.mark.parametrize("history", [Full(), Window(1)])
 @pytest.mark.parametrize("env_id", ENV_IDS)
 def test_the_kit_accepts_it_over_tokens(env_id: str, history: Any) -> None:
-    check_token_env(TokenEnv(gymnasium.make(env_id), ByteRenderer(), history)).assert_ok()
+    with closing(TokenEnv(gymnasium.make(env_id), ByteRenderer(), history)) as env:
+        check_token_env(env).assert_ok()
 
 
 @pytest.mark.parametrize("env_id", ENV_IDS)
@@ -63,18 +66,19 @@ def test_sync_and_async_show_the_same(env_id: str) -> None:
 
 @pytest.mark.parametrize("env_id", ENV_IDS)
 def test_an_episode_of_it_passes_the_kit(env_id: str) -> None:
-    env, recorder = TokenEnv(gymnasium.make(env_id), ByteRenderer()), EpisodeRecorder()
-    prompt, info = env.reset(seed=4)
-    recorder.open(prompt)
-    over = False
-    while not over:
-        sampled = env.renderer.write(Message("assistant", _first(info, env.card.grammar.example)))
-        recorder.action(sampled, [-0.5] * len(sampled), [0] * len(sampled), info.get("state_key"))
-        step = env.step(sampled)
-        recorder.reward(step.reward)
-        info, over = step.info, step.terminated or step.truncated
-        if not over:
-            recorder.append(step.token_ids)
+    recorder = EpisodeRecorder()
+    with closing(TokenEnv(gymnasium.make(env_id), ByteRenderer())) as env:
+        prompt, info = env.reset(seed=4)
+        recorder.open(prompt)
+        over = False
+        while not over:
+            sampled = env.renderer.write(Message("assistant", _first(info, env.card.grammar.example)))
+            recorder.action(sampled, [-0.5] * len(sampled), [0] * len(sampled), info.get("state_key"))
+            step = env.step(sampled)
+            recorder.reward(step.reward)
+            info, over = step.info, step.terminated or step.truncated
+            if not over:
+                recorder.append(step.token_ids)
     outcome = "terminated" if step.terminated else "truncated"
     recorder.close(outcome, step.token_ids or None)
     episode = Episode(
