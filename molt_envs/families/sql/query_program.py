@@ -7,6 +7,7 @@ standard library alone. The connection is read-only, and the number of steps and
 import hashlib
 import json
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 
 MAX_STEPS = 5_000_000
@@ -17,7 +18,13 @@ MAX_SHOWN_ROWS = 50
 MAX_SHOWN_CHARS = 3000
 READ_PRAGMAS = ("table_info", "table_xinfo", "table_list", "foreign_key_list", "index_list", "index_info")
 ACTIONS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE)
-BAD_FUNCTIONS = ("load_extension", "random", "randomblob", "zeroblob", "readfile", "writefile", "edit")
+BAD_FUNCTIONS = (
+    *("load_extension", "random", "randomblob", "zeroblob", "readfile", "writefile", "edit"),
+    *("current_date", "current_time", "current_timestamp"),
+)
+DATE_FUNCTIONS = {"date": 0, "time": 0, "datetime": 0, "julianday": 0, "strftime": 1, "unixepoch": 0}
+"""Name -> which argument is the time. Without one, or for `now`, SQLite would ask the clock."""
+NO_CLOCK = "functions of dates and times need a time that is written out or in a column; there is no clock"
 MAX_VALUE_BYTES = 100_000
 MAX_SQL_BYTES = 20_000
 Row = tuple[object, ...]
@@ -71,8 +78,23 @@ def restrict(connection: sqlite3.Connection) -> sqlite3.Connection:
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
     connection.setlimit(sqlite3.SQLITE_LIMIT_SQL_LENGTH, MAX_SQL_BYTES)
+    plain = sqlite3.connect(":memory:")
+    for name, place in DATE_FUNCTIONS.items():
+        connection.create_function(name, -1, _without_clock(plain, name, place), deterministic=True)
     connection.set_authorizer(_allow)
     return connection
+
+
+def _without_clock(plain: sqlite3.Connection, name: str, place: int) -> Callable[..., str | float | None]:
+    """The function as SQLite has it, for times that are given: the same query has the same answer always."""
+
+    def call(*arguments: object) -> str | float | None:
+        if len(arguments) <= place or str(arguments[place]).strip().lower() == "now":
+            raise ValueError(NO_CLOCK)
+        marks = ", ".join("?" * len(arguments))
+        return plain.execute(f"SELECT {name}({marks})", arguments).fetchone()[0]
+
+    return call
 
 
 def run(connection: sqlite3.Connection, query: str) -> tuple[list[str], list[Row]]:
@@ -94,7 +116,8 @@ def run(connection: sqlite3.Connection, query: str) -> tuple[list[str], list[Row
         rows = cursor.fetchmany(MAX_ROWS + 1)
     except sqlite3.OperationalError as error:
         stopped = f"stopped: it took more than {MAX_STEPS:,} steps of the machine"
-        raise ValueError(stopped if left < 0 else str(error)) from None
+        told = NO_CLOCK if "user-defined function" in str(error) else str(error)
+        raise ValueError(stopped if left < 0 else told) from None
     except (sqlite3.Error, sqlite3.Warning, ValueError, OverflowError, MemoryError) as error:
         raise ValueError(str(error) or type(error).__name__) from None
     if len(rows) > MAX_ROWS:

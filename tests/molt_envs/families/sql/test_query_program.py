@@ -51,6 +51,30 @@ def test_all_but_a_small_select_is_refused_in_words(query: str) -> None:
         rows(query)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT date('now')",
+        "SELECT date()",
+        "SELECT strftime('%s')",
+        "SELECT strftime('%s', 'N' || 'ow')",
+        "SELECT julianday('NOW', '+1 day')",
+        "SELECT unixepoch()",
+        "SELECT current_timestamp",
+        "SELECT CURRENT_DATE FROM t",
+    ],
+)
+def test_no_query_reads_the_clock(query: str) -> None:
+    with pytest.raises(ValueError, match=r"clock|not authorized"):
+        rows(query)
+
+
+def test_dates_that_are_given_are_what_sqlite_makes_of_them() -> None:
+    query = "SELECT strftime('%Y', '2021-03-04'), date('2021-03-04', '+1 day'), julianday('2021-03-04')"
+    with closing(sqlite3.connect(":memory:")) as plain:
+        assert rows(query) == plain.execute(query).fetchall()
+
+
 def test_reading_is_allowed() -> None:
     assert rows("SELECT name FROM t ORDER BY id") == [("a",), ("b",)]
     assert [row[1] for row in rows("PRAGMA table_info(t)")] == ["id", "name"]
