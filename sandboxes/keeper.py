@@ -123,7 +123,7 @@ class Keeper:
             self._process.wait(ANSWER_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             self._process.kill()
-            self._process.wait()
+            self._process.wait(ANSWER_TIMEOUT_S)
 
     def _ask(self, op: str, sandbox: int, details: Mapping[str, Any]) -> list[int]:
         """Send a request and wait for its answer; the descriptors that came with it."""

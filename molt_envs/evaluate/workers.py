@@ -9,7 +9,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import gymnasium
 
@@ -56,8 +56,9 @@ def play_all(
             num_left -= 1
             yield job, record
     finally:
-        while not waiting.empty():
-            waiting.get()
+        with suppress(queue.Empty):  # a worker may take the last one first
+            while True:
+                waiting.get_nowait()
         for _ in workers:
             waiting.put(None)
         until_s = time.monotonic() + CLOSE_TIMEOUT_S
