@@ -4,7 +4,7 @@ In: nothing. Out: the hub's public names; importing registers the environments' 
 """
 
 from molt_envs.catalog import EnvEntry
-from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, Turn
+from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, TextEnv, Turn
 from molt_envs.errors import (
     Boundary,
     DataError,
@@ -84,6 +84,7 @@ __all__ = [
     "Summary",
     "Task",
     "TaskError",
+    "TextEnv",
     "TokenEnv",
     "TokenStep",
     "ToolCall",

@@ -109,11 +109,12 @@ class Turn:
     """Further entries of `info`, such as the parts of a reward. Never the answer."""
 
 
-class AgentEnv(gymnasium.Env[str, str]):
-    """An environment of text. Subclasses set `card` and implement `_begin` and `_act`.
+class TextEnv(gymnasium.Env[str, str]):
+    """What everything that plays or wraps an environment relies on, wherever its episodes run.
 
-    `info` always has `task_id`, `split`, `turn`, `score`, `success`; where they exist,
-    `admissible_actions` and `state_key`.
+    Args:
+        card: what the environment declares.
+        render_mode: `ansi` or None.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
@@ -126,18 +127,11 @@ class AgentEnv(gymnasium.Env[str, str]):
         self.render_mode = render_mode
         self.observation_space = UnicodeText(card.max_observation_chars)
         self.action_space = UnicodeText(2**20)
-        self.task: Task | None = None
-        self._turn = 0
-        self._done = True
         self._observation = ""
 
-    @abstractmethod
-    def _begin(self, task: Task, rng: np.random.Generator) -> Turn:
-        """Start `task`. `rng` depends on the seed alone; most families draw nothing from it."""
-
-    @abstractmethod
-    def _act(self, action: str) -> Turn:
-        """Take one action; an invalid one is a defined step of the family, never an exception."""
+    def render(self) -> str:
+        """The last observation, for people."""
+        return self._observation
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> Policy | None:
         """A policy that solves the running task, made after `reset`; None where the family has none.
@@ -158,6 +152,38 @@ class AgentEnv(gymnasium.Env[str, str]):
             seed: fixes their choices.
         """
         return {"nothing": FixedScript([""]), "random": RandomAdmissible(seed)}
+
+
+class AgentEnv(TextEnv):
+    """An environment whose episodes run in this process. Subclasses implement `_begin` and `_act`.
+
+    `info` always has `task_id`, `split`, `turn`, `score`, `success`; where they exist,
+    `admissible_actions` and `state_key`.
+    """
+
+    def __init__(self, card: EnvCard, render_mode: str | None = None) -> None:
+        super().__init__(card, render_mode)
+        self.task: Task | None = None
+        self._turn = 0
+        self._done = True
+
+    @abstractmethod
+    def _begin(self, task: Task, rng: np.random.Generator) -> Turn:
+        """Start `task`. `rng` depends on the seed alone; most families draw nothing from it."""
+
+    @abstractmethod
+    def _act(self, action: str) -> Turn:
+        """Take one action; an invalid one is a defined step of the family, never an exception."""
+
+    def running_task(self) -> Task:
+        """The task that was begun last, for policies that are made for it.
+
+        Raises:
+            ValueError: none was.
+        """
+        if self.task is None:
+            raise ValueError("a policy needs a running task; call reset() first")
+        return self.task
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -200,10 +226,6 @@ class AgentEnv(gymnasium.Env[str, str]):
         self._done = turn.terminated or truncated
         observation, info = self._show(turn)
         return observation, turn.reward, turn.terminated, truncated, info
-
-    def render(self) -> str:
-        """The last observation, for people."""
-        return self._observation
 
     def _show(self, turn: Turn) -> tuple[str, dict[str, Any]]:
         assert self.task is not None

@@ -253,8 +253,7 @@ class SeatEnv(AgentEnv):
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> Policy | None:
         """See `AgentEnv.oracle`; it knows the script, so against other opponents there is none."""
-        if self.task is None:
-            raise ValueError("oracle() needs a running task; call reset() first")
+        self.running_task()
         return self.game.oracle(self.seat, seed, noise) if self._opponent == "script" else None
 
     def baselines(self, seed: int = 0) -> dict[str, Policy]:

@@ -5,18 +5,18 @@ In: an environment of the hub, a `Renderer`, a `History`. Out: ids. Sampled ids 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 
-from molt_envs.env import AgentEnv, EnvCard
+from molt_envs.env import EnvCard, TextEnv
 from molt_envs.errors import EpisodeDone
 from molt_envs.history import Full, History
 from molt_envs.protocol.messages import Message
 from molt_envs.rendering import Renderer
+from molt_envs.tools.calls import write_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class TokenEnv:
     """Wraps an environment made by `gymnasium.make`.
 
     Args:
-        env: an environment whose `unwrapped` is an `AgentEnv`.
+        env: an environment whose `unwrapped` is a `TextEnv`.
         renderer: turns messages into ids and back.
         history: what later prompts show; `Full()` by default.
         blind: replace every observation by a fixed text, for controls that must fail.
@@ -55,9 +55,9 @@ class TokenEnv:
         blind: bool = False,
     ) -> None:
         base = env.unwrapped
-        if not isinstance(base, AgentEnv):
+        if not isinstance(base, TextEnv):
             raise ValueError(
-                f"{type(base).__name__} is not a molt_envs.AgentEnv; make one with gymnasium.make('molt/…')"
+                f"{type(base).__name__} is not a molt_envs.TextEnv; make one with gymnasium.make('molt/…')"
             )
         self.env = env
         self.card: EnvCard = base.card
@@ -130,6 +130,5 @@ class TokenEnv:
 def action_of(card: EnvCard, message: Message) -> str:
     """The action in a message: canonical JSON of the calls for tool environments, else the extract."""
     if card.tools and message.tool_calls:
-        calls = [{"name": call.name, "arguments": dict(call.arguments)} for call in message.tool_calls]
-        return json.dumps(calls, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return write_calls(*message.tool_calls)
     return card.grammar.extract(message.text)

@@ -12,7 +12,7 @@ from typing import Any
 
 import gymnasium
 
-from molt_envs.env import AgentEnv
+from molt_envs.env import TextEnv
 from molt_envs.errors import InfrastructureError, boundary
 from molt_envs.evaluate.policy import ChatPolicy, ContextFull, EpisodeStart, Limits, PolicySource, Reply
 from molt_envs.evaluate.record import EpisodeRecord, TurnRecord
@@ -54,9 +54,9 @@ def play_episode(
     """Play one episode to its end. Errors become the outcome *failed* or *unresolved*; none is raised."""
     played = _Played()
     base = env.unwrapped
-    prompt = base.card.system_prompt if isinstance(base, AgentEnv) else ""
+    prompt = base.card.system_prompt if isinstance(base, TextEnv) else ""
     with boundary() as result:
-        if not isinstance(base, AgentEnv):
+        if not isinstance(base, TextEnv):
             raise InfrastructureError(f"{type(base).__name__} is not an environment of text tasks")
         _play(env, base, source, job, limits, played)
     outcome = played.outcome if result.failure is None else result.failure.outcome
@@ -81,7 +81,7 @@ def play_episode(
 
 def _play(
     env: gymnasium.Env[str, str],
-    base: AgentEnv,
+    base: TextEnv,
     source: PolicySource,
     job: Job,
     limits: Limits,
@@ -100,7 +100,7 @@ def _play(
 
 def _turn(
     env: gymnasium.Env[str, str],
-    base: AgentEnv,
+    base: TextEnv,
     policy: Policy,
     observation: str,
     info: Mapping[str, Any],

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast, runtime_checkable
 
-from molt_envs.env import AgentEnv, EnvCard
+from molt_envs.env import EnvCard, TextEnv
 from molt_envs.errors import InfrastructureError
 from molt_envs.policy import Policy
 
@@ -34,7 +34,7 @@ class Limits:
 class EpisodeStart:
     """What a policy may know before its episode. The oracle gets the environment; a model must not use it."""
 
-    env: AgentEnv
+    env: TextEnv
     """The environment, already reset; its card has the system prompt and the tools."""
     task_id: str
     """The task that was begun."""

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from molt_envs.env import ActionGrammar
 from molt_envs.protocol.messages import ToolCall, ToolSchema
 from molt_envs.tools.schema import brief, faults, function_schema, kind_of, suggestion
 
@@ -150,6 +151,11 @@ def write_calls(*calls: ToolCall) -> str:
     """The action string: canonical JSON of the list of calls."""
     listed = [{"name": call.name, "arguments": dict(call.arguments)} for call in calls]
     return json.dumps(listed, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def call_grammar(example: ToolCall) -> ActionGrammar:
+    """The form of an action of a tool environment, with one call as the example."""
+    return ActionGrammar('a JSON list of calls, each {"name": …, "arguments": {…}}', write_calls(example))
 
 
 def parse_calls(action: str, max_calls: int = 16) -> tuple[ToolCall, ...]:

@@ -1,6 +1,6 @@
 """A pool of worker processes and the environments in them.
 
-In: an id, its arguments, its card. Out: `WorkerEnv`s, `AgentEnv`s whose calls run in a worker. A worker that
+In: an id, its arguments, its card. Out: `WorkerEnv`s, whose calls run in a worker. A worker that
 ends or does not answer is replaced at the next reset of each of its environments; their running episodes end
 with an `InfrastructureError`. One that outgrows its memory is replaced as its episodes end, and none is lost.
 """
@@ -11,9 +11,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from molt_envs.env import AgentEnv, EnvCard, Task, Turn
+from molt_envs.env import EnvCard, TextEnv
 from molt_envs.errors import EpisodeDone, InfrastructureError
 from molt_envs.policy import Policy
 from molt_envs.workers.frames import KINDS, FrameError, receive_frame, send_frame
@@ -162,7 +160,7 @@ class _Seat:
         return value
 
 
-class WorkerEnv(AgentEnv):
+class WorkerEnv(TextEnv):
     """An environment in a worker; made by `WorkerPool.make_env`. Its policies act in the worker as well."""
 
     def __init__(self, pool: WorkerPool, number: int) -> None:
@@ -196,12 +194,12 @@ class WorkerEnv(AgentEnv):
         return self._observation, reward, terminated, truncated, info
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> Policy | None:
-        """See `AgentEnv.oracle`."""
+        """See `TextEnv.oracle`."""
         found = self._ask("oracle", seed, noise)
         return _WorkerPolicy(self, "oracle") if found else None
 
     def baselines(self, seed: int = 0) -> dict[str, Policy]:
-        """See `AgentEnv.baselines`."""
+        """See `TextEnv.baselines`."""
         return {name: _WorkerPolicy(self, name) for name in self._ask("baselines", seed)}
 
     def act(self, policy: str, observation: str, info: Mapping[str, Any]) -> str:
@@ -227,12 +225,6 @@ class WorkerEnv(AgentEnv):
             self._seat = seat
             seat.call(START_TIMEOUT_S, "make", self._pool.env_id, self._pool.kwargs)
         return self._seat
-
-    def _begin(self, task: Task, rng: np.random.Generator) -> Turn:
-        raise NotImplementedError("the worker begins episodes")
-
-    def _act(self, action: str) -> Turn:
-        raise NotImplementedError("the worker takes actions")
 
 
 class _WorkerPolicy:

@@ -64,8 +64,7 @@ class HouseholdEnv(AgentEnv):
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> HouseholdOracle:
         """A policy that does the running task; `noise` leaves out steps that it needs."""
-        if self.task is None:
-            raise ValueError("oracle() needs a running task; call reset() first")
+        self.running_task()
         return HouseholdOracle(self._world, self._put, seed, noise)
 
     def baselines(self, seed: int = 0) -> dict[str, Policy]:

@@ -7,13 +7,14 @@ results never enter it: they are compared outside.
 
 import numpy as np
 
-from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, Turn
+from molt_envs.env import AgentEnv, EnvCard, Task, Turn
 from molt_envs.families.code_repair.fresh import LIMITS, FreshSandboxes
 from molt_envs.families.code_repair.policies import FirstSwap, random_edit, solver
 from molt_envs.families.code_repair.project import Project
 from molt_envs.families.code_repair.tasks import SPLITS, repair
 from molt_envs.policy import FixedScript, Policy
-from molt_envs.tools.calls import Tool, Toolbox, show
+from molt_envs.protocol.messages import ToolCall
+from molt_envs.tools.calls import Tool, Toolbox, call_grammar, show
 
 SUMMARY = "Mend the fault in a small Python project by edits; hidden tests judge the source files"
 SYSTEM_PROMPT = (
@@ -21,9 +22,7 @@ SYSTEM_PROMPT = (
     "the code, and call submit when it is right. The code must do what its docstrings say for all arguments: "
     "it is judged by other tests, in a fresh copy into which only the package's own modules are taken."
 )
-GRAMMAR = ActionGrammar(
-    'a JSON list of calls, each {"name": …, "arguments": {…}}', '[{"arguments":{},"name":"run_tests"}]'
-)
+GRAMMAR = call_grammar(ToolCall("run_tests", {}))
 
 
 def submit() -> str:
@@ -83,9 +82,8 @@ class CodeRepairEnv(AgentEnv):
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> FixedScript:
         """A policy that knows the bug; `noise`: how often a step goes wrong first."""
-        if self.task is None:
-            raise ValueError("oracle() needs a running task; call reset() first")
-        return solver(self._repair, f"{seed} {self.task.task_id}", noise)
+        task = self.running_task()
+        return solver(self._repair, f"{seed} {task.task_id}", noise)
 
     def baselines(self, seed: int = 0) -> dict[str, Policy]:
         """See `AgentEnv.baselines`; the script turns around the first comparison of the failing module."""

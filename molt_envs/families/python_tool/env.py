@@ -6,11 +6,12 @@ right. The answer is computed outside of the sandbox, and never enters it.
 
 import numpy as np
 
-from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, Turn
+from molt_envs.env import AgentEnv, EnvCard, Task, Turn
 from molt_envs.families.python_tool.policies import FirstGuess, Solver, random_answers
 from molt_envs.families.python_tool.problems import SPLITS, problem
 from molt_envs.policy import Policy
-from molt_envs.tools.calls import Tool, Toolbox, ToolError, show
+from molt_envs.protocol.messages import ToolCall
+from molt_envs.tools.calls import Tool, Toolbox, ToolError, call_grammar, show
 from molt_envs.tools.python import python_tool
 from molt_envs.tools.sandboxed import StartFile, Workspace
 
@@ -21,10 +22,7 @@ SYSTEM_PROMPT = (
     "you know the number, call answer once. A whole number has to be exact; where the true answer is not "
     "whole, a relative error of 0.0001 is allowed."
 )
-GRAMMAR = ActionGrammar(
-    'a JSON list of calls, each {"name": …, "arguments": {…}}',
-    '[{"arguments":{"code":"sum(range(10))"},"name":"python"}]',
-)
+GRAMMAR = call_grammar(ToolCall("python", {"code": "sum(range(10))"}))
 MAX_ANSWER_BITS = 1000
 
 
@@ -74,9 +72,8 @@ class PythonToolEnv(AgentEnv):
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> Solver:
         """A policy that computes the answer in the sandbox; `noise`: how often it slips first."""
-        if self.task is None:
-            raise ValueError("oracle() needs a running task; call reset() first")
-        return Solver(self._problem, f"{seed} {self.task.task_id}", noise)
+        task = self.running_task()
+        return Solver(self._problem, f"{seed} {task.task_id}", noise)
 
     def baselines(self, seed: int = 0) -> dict[str, Policy]:
         """See `AgentEnv.baselines`; the script computes with the numbers of the question, whatever it is."""

@@ -98,8 +98,7 @@ class ReasoningGymEnv(AgentEnv):
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> Policy | None:
         """Writes the item's own answer; None where the library ships none. `noise` leaves it out."""
-        if self.task is None:
-            raise ValueError("oracle() needs a running task; call reset() first")
+        self.running_task()
         answer = self._item["answer"]
         if not isinstance(answer, str) or self._score(answer) < 1:
             return None

@@ -5,13 +5,14 @@ In: calls of `search`, `read` and `answer` as JSON. Out: titles, documents; at t
 
 import numpy as np
 
-from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, Turn
+from molt_envs.env import AgentEnv, EnvCard, Task, Turn
 from molt_envs.families.search_qa.answers import is_right
 from molt_envs.families.search_qa.encyclopedia import encyclopedia
 from molt_envs.families.search_qa.policies import FollowSearch, guess, oracle
 from molt_envs.families.search_qa.questions import NUM_QUESTIONS, questions
 from molt_envs.policy import FixedScript, Policy
-from molt_envs.tools.calls import Tool, Toolbox, ToolError, show
+from molt_envs.protocol.messages import ToolCall
+from molt_envs.tools.calls import Tool, Toolbox, ToolError, call_grammar, show
 from molt_envs.tools.schema import suggestion
 
 SUMMARY = "Answer questions of two to four hops from a small encyclopedia with a search"
@@ -19,10 +20,7 @@ SYSTEM_PROMPT = (
     "Answer the question from the encyclopedia, which describes an invented world. Search for titles, read "
     "the documents one after the other, and give a short answer: a name, a word or a number alone."
 )
-GRAMMAR = ActionGrammar(
-    'a JSON list of calls, each {"name": …, "arguments": {…}}',
-    '[{"arguments":{"query":"mayor of Amadale"},"name":"search"}]',
-)
+GRAMMAR = call_grammar(ToolCall("search", {"query": "mayor of Amadale"}))
 NUM_QUERY_CHARS = 500
 NUM_SNIPPET_CHARS = 60
 
@@ -80,8 +78,7 @@ class SearchQAEnv(AgentEnv):
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> FixedScript:
         """A policy that answers the running question; `noise` leaves out hops."""
-        if self.task is None:
-            raise ValueError("oracle() needs a running task; call reset() first")
+        self.running_task()
         return oracle(self._question, seed, noise)
 
     def baselines(self, seed: int = 0) -> dict[str, Policy]:

@@ -6,12 +6,13 @@ exactly as wanted. They are read when the agent's processes have been ended, by 
 
 import numpy as np
 
-from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, Turn
+from molt_envs.env import AgentEnv, EnvCard, Task, Turn
 from molt_envs.families.shell.policies import Tidy, follow, random_commands
 from molt_envs.families.shell.state import changes, read_state, start_files
 from molt_envs.families.shell.tasks import SPLITS, shell_task
 from molt_envs.policy import FixedScript, Policy
-from molt_envs.tools.calls import Tool, Toolbox, show
+from molt_envs.protocol.messages import ToolCall
+from molt_envs.tools.calls import Tool, Toolbox, call_grammar, show
 from molt_envs.tools.sandboxed import Workspace
 from molt_envs.tools.shell import shell_tool
 
@@ -22,10 +23,7 @@ SYSTEM_PROMPT = (
     "Paths begin in the folder that you start in. A call may take 10 seconds. When all is done, call "
     "submit."
 )
-GRAMMAR = ActionGrammar(
-    'a JSON list of calls, each {"name": …, "arguments": {…}}',
-    '[{"arguments":{"command":"ls"},"name":"shell"}]',
-)
+GRAMMAR = call_grammar(ToolCall("shell", {"command": "ls"}))
 
 
 def submit() -> str:
@@ -85,9 +83,8 @@ class ShellEnv(AgentEnv):
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> FixedScript:
         """A policy that carries out the running task; `noise`: how often it slips first."""
-        if self.task is None:
-            raise ValueError("oracle() needs a running task; call reset() first")
-        return follow(self._errand, f"{seed} {self.task.task_id}", noise)
+        task = self.running_task()
+        return follow(self._errand, f"{seed} {task.task_id}", noise)
 
     def baselines(self, seed: int = 0) -> dict[str, Policy]:
         """See `AgentEnv.baselines`; the script mends permissions and deletes what is empty, asked or not."""

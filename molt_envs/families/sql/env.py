@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
-from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, Turn
+from molt_envs.env import AgentEnv, EnvCard, Task, Turn
 from molt_envs.families.sql.database import tables
 from molt_envs.families.sql.policies import NamesAndCounts, random_queries, solver
 from molt_envs.families.sql.problems import SPLITS, problem
 from molt_envs.families.sql.query_program import MAX_SQL_BYTES, database_file
 from molt_envs.policy import FixedScript, Policy
-from molt_envs.tools.calls import Tool, Toolbox, ToolError, show
+from molt_envs.protocol.messages import ToolCall
+from molt_envs.tools.calls import Tool, Toolbox, ToolError, call_grammar, show
 from molt_envs.tools.sandboxed import StartFile, Workspace
 from sandboxes import WORK_FOLDER
 
@@ -28,10 +29,7 @@ SYSTEM_PROMPT = (
     "Names are unique within their table; NULLs are left out of sums and averages. The query is also run on "
     "a second database with the same tables, the same cities and the same groups but other contents."
 )
-GRAMMAR = ActionGrammar(
-    'a JSON list of calls, each {"name": …, "arguments": {…}}',
-    '[{"arguments":{"query":"SELECT count(*) FROM orders"},"name":"sql"}]',
-)
+GRAMMAR = call_grammar(ToolCall("sql", {"query": "SELECT count(*) FROM orders"}))
 GIVEN = "given.db"
 PROGRAM = Path(__file__).with_name("query_program.py")
 LOAD = f"""
@@ -112,9 +110,8 @@ class SQLEnv(AgentEnv):
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> FixedScript:
         """A policy that knows the query; `noise`: how often a step goes wrong first."""
-        if self.task is None:
-            raise ValueError("oracle() needs a running task; call reset() first")
-        return solver(self._problem, f"{seed} {self.task.task_id}", noise)
+        task = self.running_task()
+        return solver(self._problem, f"{seed} {task.task_id}", noise)
 
     def baselines(self, seed: int = 0) -> dict[str, Policy]:
         """See `AgentEnv.baselines`; the script always answers with persons and the number of their events."""

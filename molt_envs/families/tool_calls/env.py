@@ -8,22 +8,20 @@ import random
 
 import numpy as np
 
-from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, Turn
+from molt_envs.env import AgentEnv, EnvCard, Task, Turn
 from molt_envs.families.tool_calls.office import Office, changes
 from molt_envs.families.tool_calls.policies import FINISH, CancelAll, random_calls
 from molt_envs.families.tool_calls.tasks import SPLITS, office_task
 from molt_envs.policy import FixedScript, Policy
-from molt_envs.tools.calls import Tool, Toolbox, show, write_calls
+from molt_envs.protocol.messages import ToolCall
+from molt_envs.tools.calls import Tool, Toolbox, call_grammar, show, write_calls
 
 SUMMARY = "Do an errand in a small office by function calls; only the changes that were made count"
 SYSTEM_PROMPT = (
     "You look after an office: its orders, calendar, files and messages. Do what you are asked for with the "
     "tools, look up what you do not know, and change nothing else. When all is done, call finish."
 )
-GRAMMAR = ActionGrammar(
-    'a JSON list of calls, each {"name": …, "arguments": {…}}',
-    '[{"arguments":{"folder":"inbox"},"name":"list_messages"}]',
-)
+GRAMMAR = call_grammar(ToolCall("list_messages", {"folder": "inbox"}))
 READS = ("find_", "get_", "list_", "read_")
 
 
@@ -70,9 +68,8 @@ class ToolCallsEnv(AgentEnv):
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> FixedScript:
         """A policy that carries out the running errand; `noise` leaves out calls that change something."""
-        if self.task is None:
-            raise ValueError("oracle() needs a running task; call reset() first")
-        rng = random.Random(f"{seed} {self.task.task_id}")
+        task = self.running_task()
+        rng = random.Random(f"{seed} {task.task_id}")
         plan = [call for call in self._errand.plan if call.name.startswith(READS) or rng.random() >= noise]
         return FixedScript([*map(write_calls, plan), FINISH])
 

@@ -99,8 +99,7 @@ class WebShopEnv(AgentEnv):
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> ShopOracle:
         """A policy that buys what the running task asks for; `noise` leaves out option clicks."""
-        if self.task is None:
-            raise ValueError("oracle() needs a running task; call reset() first")
+        self.running_task()
         return ShopOracle(self._goal, self.catalogue.product(self._goal.row), seed, noise)
 
     def baselines(self, seed: int = 0) -> dict[str, Policy]:
