@@ -13,7 +13,7 @@ from typing import Any
 
 from molt_envs.env import ActionGrammar, EnvCard, Task
 from molt_envs.multi_agent import Opponent, SeatEnv, TextGame
-from molt_envs.policy import FixedScript, Policy
+from molt_envs.policy import Policy
 
 SUMMARY = "Share out a few things with a partner whose values are hidden, by proposals in text"
 SYSTEM_PROMPT = (
@@ -29,7 +29,6 @@ GRAMMAR = ActionGrammar(
     r"(?m)^(?:propose|accept|reject|say)\b.*$",
 )
 THINGS = ("apple", "book", "candle", "drum", "hat", "kite", "lamp", "map", "pen", "ring", "shell", "vase")
-SUCCESS_SHARE = 0.9
 NUM_SAID_CHARS = 200
 NUM_LISTED_CHARS = 60
 
@@ -58,12 +57,12 @@ class Negotiation(TextGame):
     def _begin(self, task: Task) -> None:
         rng = random.Random(f"negotiation {task.task_id}")
         while True:
-            self.kinds: tuple[str, ...] = tuple(sorted(rng.sample(THINGS, 3)))
-            self.counts: Part = tuple(rng.randint(1, 4) for _ in self.kinds)
+            self.kinds: tuple[str, ...] = tuple(sorted(rng.sample(THINGS, 4)))
+            self.counts: Part = tuple(rng.randint(1, 3) for _ in self.kinds)
             self._values = [tuple(rng.randint(0, 9) for _ in self.kinds) for _ in self.seats]
             self._parts = tuple(itertools.product(*(range(count + 1) for count in self.counts)))
             self._limits = [max(1, round(0.3 * self.worth(seat, self.counts))) for seat in (0, 1)]
-            if self.best_part(0) is not None and self.best_part(1) is not None:
+            if self._needs_the_partners_values(0) and self._needs_the_partners_values(1):
                 break
         self._proposals = tuple(f"propose {self.words(part)}" for part in self._parts)
         self._moves_left = [self.num_moves, self.num_moves]
@@ -78,6 +77,13 @@ class Negotiation(TextGame):
                 f"{self.worth(seat, self.counts)} in all. Your limit is {self._limits[seat]}.",
                 seat,
             )
+
+    def _needs_the_partners_values(self, seat: int) -> bool:
+        """Whether there is a best part, and giving away all of one kind is not the way to it."""
+        best = self.best_part(seat)
+        given = () if best is None else self.rest(best)
+        kinds = [number == count for number, count in zip(given, self.counts, strict=False) if number]
+        return best is not None and kinds != [True]
 
     def words(self, part: Part) -> str:
         """`2 books, 1 hat`, as a proposal says it."""
@@ -190,8 +196,8 @@ class Negotiation(TextGame):
         return self._shares[seat]
 
     def success(self, seat: int) -> bool:
-        """Whether the deal has at least nine tenths of the best worth."""
-        return self._shares[seat] >= SUCCESS_SHARE
+        """Whether no deal that the partner would take is worth more."""
+        return self._shares[seat] == 1.0
 
     def script(self, seat: int, seed: int) -> Policy:
         """Concedes move by move."""
@@ -237,6 +243,27 @@ def _between(start: float, end: float, share: float) -> float:
     return start + (end - start) * share
 
 
+class FallingPolicy:
+    """Asks for a little less with every move, whatever the partner says: the best plan without a look at it.
+
+    Args:
+        game: the game, of which it reads its own side.
+        seat: its seat.
+    """
+
+    def __init__(self, game: Negotiation, seat: int) -> None:
+        self._game, self._seat = game, seat
+
+    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+        """The next move."""
+        game, seat = self._game, self._seat
+        conceded = (game.num_moves - game.moves_left(seat)) / (game.num_moves - 1)
+        least = _between(0.95, 0.7, conceded) * game.worth(seat, game.counts)
+        enough = [part for part in game.parts() if game.worth(seat, part) >= least]
+        part = min(enough, key=lambda part: (sum(part), -game.worth(seat, part)))
+        return f"propose {game.words(part)}"
+
+
 class InsistingPolicy:
     """Knows both sides; proposes the same best part until it is accepted.
 
@@ -276,9 +303,9 @@ class NegotiationEnv(SeatEnv):
     def __init__(
         self, seat: int = 0, opponent: Opponent = "script", num_moves: int = 5, render_mode: str | None = None
     ) -> None:
-        super().__init__(Negotiation(num_moves), seat, opponent, render_mode)
+        self.rules = Negotiation(num_moves)
+        super().__init__(self.rules, seat, opponent, render_mode)
 
     def baselines(self, seed: int = 0) -> dict[str, Policy]:
-        """See `AgentEnv.baselines`; the script says a word, then takes whatever is offered last."""
-        waits = ["say Please make an offer."] * (self.card.max_turns - 1)
-        return super().baselines(seed) | {"script": FixedScript([*waits, "accept"])}
+        """See `AgentEnv.baselines`; the script asks for less and less, whatever the partner says."""
+        return super().baselines(seed) | {"script": FallingPolicy(self.rules, self.seat)}

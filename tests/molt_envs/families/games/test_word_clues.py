@@ -11,6 +11,7 @@ import molt_envs  # noqa: F401 - registers the ids
 from molt_envs import Task
 from molt_envs.families.games.associations import associations, draw_board, groups
 from molt_envs.families.games.word_clues import GIVER, GUESSER, WordClues
+from tests.molt_envs.families.games.seats import wins
 
 
 def started() -> WordClues:
@@ -110,17 +111,9 @@ def test_the_table_has_no_clue_inside_of_its_own_words() -> None:
 @pytest.mark.parametrize("seat", [GIVER, GUESSER])
 def test_the_oracle_finds_all_and_policies_without_skill_hardly_ever(seat: int) -> None:
     env: Any = gymnasium.make("molt/WordClues-v0", seat=seat).unwrapped
-    wins = {name: 0 for name in ("oracle", "nothing", "random", "script")}
-    for name in wins:
-        for seed in range(40):
-            observation, info = env.reset(seed=seed, options={"split": "test"})
-            policy = env.oracle(seed) if name == "oracle" else env.baselines(seed)[name]
-            over = False
-            while not over:
-                observation, _, over, _, info = env.step(policy.act(observation, info))
-            wins[name] += info["success"]
-    assert wins.pop("oracle") == 40
-    assert max(wins.values()) <= 1
+    won = wins(env, 40)
+    assert won.pop("oracle") == 40
+    assert max(won.values()) <= 1
 
 
 def test_the_two_seats_are_told_different_things() -> None:
