@@ -35,6 +35,8 @@ from molt_envs.registry import entries, resolve
 
 UNRESOLVED_STATUS = 1
 """Exit status when not one episode was resolved."""
+INTERRUPTED_STATUS = 130
+"""Exit status after Ctrl-C, as shells have it."""
 REPLAY_TIMEOUT_S = 600.0
 """Bound of one call of an environment while a recorded episode is played back."""
 
@@ -80,6 +82,9 @@ def evaluate(
         prices = Prices(price_in, price_out)
         summaries = summarise(records, prices)
         _write(folder, settings, records, summaries, parquet)
+    except KeyboardInterrupt:
+        typer.echo("molt-envs: stopped; the same command goes on where this one was", err=True)
+        raise typer.Exit(INTERRUPTED_STATUS) from None
     except (OSError, ValueError) as error:
         typer.echo(f"molt-envs: {error}", err=True)
         raise typer.Exit(2) from error
@@ -98,6 +103,11 @@ def replay(
     console = Console(highlight=False, markup=False)
     path = file / runner.EPISODES if file.is_dir() else file
     num_same = num_other = num_skipped = 0
+    if not path.is_file():
+        typer.echo(
+            f"molt-envs: {path} is no file; name the folder of an evaluation, or its episodes", err=True
+        )
+        raise typer.Exit(2)
     try:
         with Environments(REPLAY_TIMEOUT_S) as environments:
             for record in read_records(path):

@@ -111,7 +111,7 @@ class BuiltIn(PolicySource):
         if self._name == "oracle":
             oracle = start.env.oracle(start.seed)
             if oracle is None:
-                raise InfrastructureError("this environment has no oracle: none is shown")
+                raise InfrastructureError("this environment has no oracle; choose another policy")
             return oracle
         baselines = start.env.baselines(start.seed)
         if self._name not in baselines:

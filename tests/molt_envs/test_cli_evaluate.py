@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -113,7 +117,22 @@ def test_one_episode_is_replayed(tmp_path: Path) -> None:
     evaluate(tmp_path)
     assert "1 the same" in run("replay", str(tmp_path), "--episode", f"{TOY_ID}#train:2#0").output
     assert run("replay", str(tmp_path), "--episode", "none").exit_code == 2
-    assert run("replay", str(tmp_path / "nowhere")).exit_code == 2
+    missing = run("replay", str(tmp_path / "nowhere"))
+    assert missing.exit_code == 2 and "nowhere is no file; name the folder" in missing.stderr
+
+
+def test_an_interrupted_evaluation_keeps_what_it_has_and_says_how_to_go_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "molt_envs.cli", "eval", "molt/WebShop-v0", "--policy", "random"]
+    command += ["--episodes", "500", "--samples", "20", "--concurrency", "1", "--out", str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    file, deadline = tmp_path / "episodes.jsonl", time.monotonic() + 60
+    while not (file.exists() and file.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "the same command goes on" in told and "Traceback" not in told
+    assert file.read_text(encoding="ascii").endswith("\n")
 
 
 def test_what_holds_no_records_is_refused_by_name(tmp_path: Path) -> None:
