@@ -70,6 +70,7 @@ _ROLLOUT = _metrics(
             "versions",
             "mean distance of the tokens' versions to the weights being trained",
         ),
+        ("staleness_max", "versions", "greatest of the same; bounded by `rollout.mode`"),
     ],
 )
 _UPDATE = _metrics(
@@ -131,11 +132,15 @@ _TIMING = _metrics(
     [
         ("elapsed_s", "s", "since the process began this run"),
         ("step_s", "s", "the whole step"),
-        ("rollout_s", "s", "sampling episodes"),
+        ("rollout_s", "s", "in which episodes ran, beside the update or not"),
         ("update_s", "s", "advantages, packing, forward and backward passes, optimizer"),
         ("tokens_per_s", "tokens/s", "trained tokens, prompts included, per second of the step"),
         ("rollout_tokens_per_s", "tokens/s", "sampled tokens per second of the rollout"),
-        ("episodes_per_s", "episodes/s", "per second of the rollout"),
+        ("episodes_per_s", "episodes/s", "per second of the step"),
+        ("learner_waits_share", "1", "share of the step in which the learner waited for episodes"),
+        ("engine_waits_learner_share", "1", "share of the step in which no episode ran"),
+        ("engine_waits_env_share", "1", "share in which episodes ran and all were in their environments"),
+        ("episode_env_share", "1", "share of the episodes' time that was not the engine's"),
         ("memory_peak_bytes", "bytes", "greatest resident memory of the process so far"),
     ],
 )

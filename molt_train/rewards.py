@@ -5,9 +5,11 @@ In: resolved `Episode`s. Out: one float each, or the episode marked unresolved w
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -74,15 +76,11 @@ def load_reward(name: str) -> RewardFunction:
     return cast("RewardFunction", function)
 
 
-def grade(episodes: Sequence[Episode], reward_function: RewardFunction) -> list[Graded]:
-    """Grade every episode; unresolved ones are passed through without a reward.
+def grade(episode: Episode, reward_function: RewardFunction) -> Graded:
+    """Grade an episode; an unresolved one is passed through without a reward.
 
     A grader that raises, or gives a number that is not finite, makes its episode unresolved: never a zero.
     """
-    return [_grade_one(episode, reward_function) for episode in episodes]
-
-
-def _grade_one(episode: Episode, reward_function: RewardFunction) -> Graded:
     if episode.outcome == "unresolved":
         return Graded(episode, None)
     reward: float | None = None
@@ -91,6 +89,26 @@ def _grade_one(episode: Episode, reward_function: RewardFunction) -> Graded:
         if reward is not None and not math.isfinite(reward):
             raise ValueError(f"the reward function gave {reward}")
     if result.failure is not None:
-        reason = f"grader: {result.failure.reason}"
-        return Graded(replace(episode, outcome="unresolved", score=None, success=None, reason=reason), None)
+        return _ungraded(episode, f"grader: {result.failure.reason}")
     return Graded(episode, reward)
+
+
+async def grade_with_timeout(
+    episode: Episode, reward_function: RewardFunction, executor: Executor, timeout_s: float
+) -> Graded:
+    """Grade off the event loop; a grader that takes longer makes the episode unresolved.
+
+    The slow call is left to end by itself in its thread, and its result is dropped.
+    """
+    if episode.outcome == "unresolved":
+        return Graded(episode, None)
+    call = asyncio.get_running_loop().run_in_executor(executor, grade, episode, reward_function)
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await call
+    except TimeoutError:
+        return _ungraded(episode, f"grader: no reward within {timeout_s} s")
+
+
+def _ungraded(episode: Episode, reason: str) -> Graded:
+    return Graded(replace(episode, outcome="unresolved", score=None, success=None, reason=reason), None)

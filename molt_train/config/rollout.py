@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field, field_validator, model_validator
 
 from molt_train.config.base import Precision, Section
@@ -13,6 +15,12 @@ NAMED_REWARDS = ("env", "success", "mostly_success")
 class RolloutConfig(Section):
     """Episodes of one training step."""
 
+    engine: Literal["transformers", "vllm"] = "transformers"
+    """What samples: the in-process engine, or vLLM."""
+    mode: Literal["sync", "one_step_off", "fully_async"] = "sync"
+    """Whether sampling runs beside training: not at all, one batch ahead, or without a pause."""
+    max_staleness: int = Field(default=2, ge=0, le=1000)
+    """In `fully_async`: most updates between a token's sampling and its training; it bounds admission."""
     split: str = Field(default="train", min_length=1)
     """Split that training tasks are drawn from."""
     num_tasks: int = Field(default=16, ge=1, le=100_000)
@@ -35,8 +43,14 @@ class RolloutConfig(Section):
     """Processes for environments; 0: a thread of this one for bounded environments, else a process a core."""
     num_retries: int = Field(default=1, ge=0, le=100)
     """Times that an unresolved episode is played again before it stays unresolved."""
+    max_unresolved_share: float = Field(default=0.5, ge=0, le=1)
+    """A step with a greater share of unresolved episodes stops the run, with a table of the reasons."""
+    stall_timeout_s: float = Field(default=3600.0, gt=0, le=604_800)
+    """Longest time without an episode's end while the learner waits, in seconds; then the run stops."""
     deterministic: bool = True
-    """Batches of tokens depend on the episodes alone, never on timing."""
+    """Batches depend on the episodes alone, never on timing; `fully_async` always goes by timing."""
+    reward_timeout_s: float = Field(default=60.0, gt=0, le=86_400)
+    """Bound of the reward function for one episode in seconds; when it expires the episode is unresolved."""
     reward: str = "env"
     """`env` (the environment's), `success`, `mostly_success` (.8 success + .2 score) or `module:function`."""
 
@@ -52,6 +66,16 @@ class RolloutConfig(Section):
                 "'module:function'"
             )
         return reward
+
+    @property
+    def staleness_bound(self) -> int:
+        """Most updates between the sampling of a token and its training, by `mode`."""
+        return {"sync": 0, "one_step_off": 1, "fully_async": self.max_staleness}[self.mode]
+
+    @property
+    def in_order(self) -> bool:
+        """Groups are trained on in the order of their tasks."""
+        return self.deterministic and self.mode != "fully_async"
 
     @model_validator(mode="after")
     def _check_tokens(self) -> RolloutConfig:

@@ -1,10 +1,11 @@
 """Puts together what a run is made of: model, renderer, engine, environments.
 
-In: the configuration. Out: an `Actor`, whose engine and learner share one set of weights.
+In: the configuration. Out: an `Actor`, and an engine that samples with its weights.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,9 +16,9 @@ import torch
 
 from molt_envs import AgentEnv, EnvCard, Full, History, Summary, TokenEnv, Window
 from molt_train.config import Config
-from molt_train.model.load import load_model
+from molt_train.model.load import load_model, model_folder
 from molt_train.rollout.chat_renderer import ChatRenderer
-from molt_train.rollout.engine import Sampling
+from molt_train.rollout.engine import Engine, Sampling
 from molt_train.rollout.transformers_engine import TransformersEngine
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Actor:
     """The one trainable policy and what it plays."""
 
     model: PreTrainedModel
-    """Weights, shared by engine and learner."""
+    """The weights that the learner trains."""
     tokenizer: PreTrainedTokenizerBase
     """Saved beside the weights."""
     renderer: ChatRenderer
@@ -92,15 +93,34 @@ def _card(config: Config) -> EnvCard:
     return base.card
 
 
-def build_engine(config: Config, actor: Actor, num_slots: int) -> TransformersEngine:
-    """The in-process engine over the actor's own weights."""
+def build_engine(config: Config, actor: Actor, num_slots: int) -> Engine:
+    """The engine that `rollout.engine` names.
+
+    The in-process one reads the actor's own weights where no update happens while it computes, else a copy.
+    """
+    rollout = config.rollout
+    if rollout.engine == "vllm":
+        from molt_train.rollout.vllm.engine import VllmEngine
+
+        return VllmEngine(
+            model_folder(config.model.path),
+            max_context_tokens=rollout.max_context_tokens,
+            num_slots=num_slots,
+            dtype="bfloat16" if rollout.autocast == "bfloat16" else config.model.dtype,
+            seed=config.train.seed,
+        )
     return TransformersEngine(
-        actor.model,
+        actor.model if shares_weights(config) else copy.deepcopy(actor.model),
         num_slots=num_slots,
-        max_context_tokens=config.rollout.max_context_tokens,
-        autocast_dtype=AUTOCAST[config.rollout.autocast],
-        deterministic=config.rollout.deterministic,
+        max_context_tokens=rollout.max_context_tokens,
+        autocast_dtype=AUTOCAST[rollout.autocast],
+        deterministic=rollout.in_order,
     )
+
+
+def shares_weights(config: Config) -> bool:
+    """Whether engine and learner can hold one model: in one process, and never both at work."""
+    return config.rollout.engine == "transformers" and config.rollout.mode == "sync"
 
 
 def rollout_sampling(config: Config, actor: Actor, temperature: float) -> Sampling:

@@ -53,9 +53,8 @@ async def evaluate(
             task_id=task_id,
             group_id=task_id,
             seed=derive_seed(seed, "eval", task_id),
-            order=order,
         )
-        for order, task_id in enumerate(task_ids)
+        for task_id in task_ids
     ]
     episodes = await runner.run(requests, sampling, on_episode)
     return summarise(episodes), episodes

@@ -12,13 +12,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from molt_envs import Episode
 from molt_train.config import Config, config_to_toml
-from molt_train.learner import Learner
 from molt_train.loop.actor import Actor
 from molt_train.model.checkpoint import load_latest, save_checkpoint
-from molt_train.model.export import export_model
 from molt_train.model.random_state import capture_random_state, restore_random_state
 from molt_train.monitor.environment import write_environment
 from molt_train.monitor.progress import Progress
@@ -26,6 +25,7 @@ from molt_train.monitor.report import write_report
 from molt_train.monitor.samples import make_sample, write_samples
 from molt_train.monitor.tensorboard import TensorBoardSink
 from molt_train.monitor.writer import MetricsWriter
+from molt_train.rollout.usage import Waits
 
 CHECKPOINTS, MODEL = "checkpoints", "model"
 
@@ -36,10 +36,10 @@ class Restored:
 
     step: int
     """Training steps done."""
-    epoch: int
-    """The task sampler's epoch."""
-    position: int
-    """Its position in the epoch."""
+    learner: dict[str, Any]
+    """The learner's state."""
+    collector: dict[str, Any]
+    """Where the tasks stand, and the groups that were outstanding."""
 
 
 class RunFolder:
@@ -73,24 +73,19 @@ class RunFolder:
         if recorded and (kind is None or issubclass(kind, Exception | KeyboardInterrupt)):
             write_report(self.path)
 
-    def restore(self, learner: Learner) -> Restored | None:
-        """Load the newest checkpoint into the learner and the random generators; None for a fresh run."""
+    def restore(self) -> Restored | None:
+        """Read the newest checkpoint and set the random generators back; None for a fresh run."""
         if self._checkpoint is None:
             return None
         state = self._checkpoint.state
-        learner.load_state(state["learner"])
         restore_random_state(state["random"])
         self._progress.say(f"going on from {self._checkpoint.path}")
-        return Restored(self._checkpoint.step, state["sampler"]["epoch"], state["sampler"]["position"])
+        return Restored(self._checkpoint.step, state["learner"], state["collector"])
 
-    def checkpoint(self, step: int, learner: Learner, sampler: Mapping[str, int]) -> None:
+    def checkpoint(self, step: int, learner: Mapping[str, Any], collector: Mapping[str, Any]) -> None:
         """Write a checkpoint of everything that the next step depends on."""
-        state = {"learner": learner.state(), "random": capture_random_state(), "sampler": dict(sampler)}
+        state = {"learner": dict(learner), "random": capture_random_state(), "collector": dict(collector)}
         save_checkpoint(self.path / CHECKPOINTS, step, state, self._config.run.keep_last)
-
-    def export(self, actor: Actor) -> None:
-        """Write the trained model in the Hugging Face format."""
-        export_model(actor.model, actor.tokenizer, self.path / MODEL)
 
     def record(self, step: int, values: Mapping[str, float]) -> None:
         """Record one training step."""
@@ -112,19 +107,24 @@ class RunFolder:
         write_samples(self.path, [make_sample(step, label, episode, decode) for episode in chosen])
 
     def timings(
-        self, start: float, sampled: float, end: float, values: Mapping[str, float]
+        self, start: float, sampled: float, end: float, waits: Waits, values: Mapping[str, float]
     ) -> dict[str, float]:
         """Clock values of a step that began at `start`, had its episodes at `sampled` and ended at `end`
         (monotonic s)."""
-        rollout_s = max(sampled - start, 1e-9)
+        wait_s, step_s = sampled - start, max(end - start, 1e-9)
+        rollout_s = max(waits.wall_s - waits.no_episode_s, 1e-9)
         tokens = values.get("episode_tokens_mean", 0.0) * values["num_episodes"]
         return {
             "elapsed_s": end - self._start,
             "step_s": end - start,
             "rollout_s": rollout_s,
             "update_s": end - sampled,
-            "tokens_per_s": tokens / max(end - start, 1e-9),
+            "tokens_per_s": tokens / step_s,
             "rollout_tokens_per_s": values["num_action_tokens"] / rollout_s,
-            "episodes_per_s": values["num_episodes"] / rollout_s,
+            "episodes_per_s": values["num_episodes"] / step_s,
+            "learner_waits_share": wait_s / step_s,
+            "engine_waits_learner_share": waits.no_episode_s / max(waits.wall_s, 1e-9),
+            "engine_waits_env_share": waits.no_turn_s / max(waits.wall_s, 1e-9),
+            "episode_env_share": 1 - waits.turns_s / max(waits.episodes_s, 1e-9),
             "memory_peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         }

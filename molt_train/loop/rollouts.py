@@ -1,6 +1,7 @@
-"""One training step's episodes: groups of attempts at the same tasks, sampled concurrently and graded.
+"""Groups of attempts at the same task: which episodes they are, and what becomes of their rewards.
 
-In: task ids and a step number. Out: graded episodes in a fixed order, whatever order they ended in.
+In: a group's index and task; graded episodes. Out: requests; the episodes with other rewards, or whether to
+keep them.
 """
 
 from __future__ import annotations
@@ -17,27 +18,23 @@ from molt_train.rewards import Graded
 from molt_train.rollout.episode import EpisodeRequest
 
 
-def group_requests(
-    config: Config, task_ids: Sequence[str], step: int, first_place: int = 0
-) -> list[EpisodeRequest]:
-    """`rollout.group_size` attempts at each task; every attempt has its own seed.
+def group_requests(config: Config, index: int, task_id: str) -> list[EpisodeRequest]:
+    """`rollout.group_size` attempts at one task; every attempt has its own seed.
 
-    A group is one task at one place of a step: a task that comes twice in a step makes two groups.
+    Names and seeds come from the group's index in the run, written as the step and the place in it where
+    every step admits one batch: they depend on nothing that timing could change.
     """
-    requests: list[EpisodeRequest] = []
-    for place, task_id in enumerate(task_ids, first_place):
-        for attempt in range(config.rollout.group_size):
-            requests.append(
-                EpisodeRequest(
-                    episode_id=f"{step}/{place}/{attempt}",
-                    env_id=config.env.id,
-                    task_id=task_id,
-                    group_id=f"{step}/{place}",
-                    seed=derive_seed(config.train.seed, "rollout", step, place, attempt),
-                    order=len(requests),
-                )
-            )
-    return requests
+    step, place = divmod(index, config.rollout.num_tasks)
+    return [
+        EpisodeRequest(
+            episode_id=f"{step}/{place}/{attempt}",
+            env_id=config.env.id,
+            task_id=task_id,
+            group_id=f"{step}/{place}",
+            seed=derive_seed(config.train.seed, "rollout", step, place, attempt),
+        )
+        for attempt in range(config.rollout.group_size)
+    ]
 
 
 def penalise_length(graded: Sequence[Graded], config: Config) -> list[Graded]:
@@ -57,20 +54,10 @@ def penalise_length(graded: Sequence[Graded], config: Config) -> list[Graded]:
     return shaped
 
 
-def informative_groups(graded: Sequence[Graded], low: float, high: float) -> tuple[list[Graded], int]:
-    """Dynamic sampling: episodes of groups whose mean score is strictly within the bounds; groups dropped."""
-    groups: dict[str, list[Graded]] = {}
-    for item in graded:
-        groups.setdefault(item.episode.group_id, []).append(item)
-    kept: list[Graded] = []
-    num_dropped = 0
-    for members in groups.values():
-        scores = [item.episode.score for item in members if item.episode.score is not None]
-        if keeps_group(scores, low, high):
-            kept += members
-        else:
-            num_dropped += 1
-    return kept, num_dropped
+def is_informative(members: Sequence[Graded], low: float, high: float) -> bool:
+    """Dynamic sampling keeps the group: the mean of its scores is strictly within the bounds."""
+    scores = [item.episode.score for item in members if item.episode.score is not None]
+    return keeps_group(scores, low, high)
 
 
 def shuffle_rewards(graded: Sequence[Graded], seed: int, step: int) -> list[Graded]:

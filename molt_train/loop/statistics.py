@@ -50,7 +50,19 @@ def rollout_metrics(graded: Sequence[Graded], trained_version: int) -> dict[str,
     if sampled.size:
         values["policy_version"] = int(sampled.max())
         values["staleness"] = float(np.mean(trained_version - sampled))
+        values["staleness_max"] = int(trained_version - sampled.min())
     return values
+
+
+def check_staleness(graded: Sequence[Graded], trained_version: int, bound: int) -> None:
+    """No token of a batch is of a later version than the learner's, or more than `bound` updates older."""
+    for item in graded:
+        for segment in item.episode.segments:
+            ages = trained_version - segment.policy_versions[segment.action_mask]
+            assert not ages.size or 0 <= ages.min() <= ages.max() <= bound, (
+                f"episode {item.episode.episode_id} has tokens {ages.min()} to {ages.max()} updates old; "
+                f"they must be 0 to {bound}"
+            )
 
 
 def _flat_group_share(graded: Sequence[Graded]) -> float:

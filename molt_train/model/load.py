@@ -21,6 +21,7 @@ from transformers import (
 from transformers.utils import logging
 
 from molt_train.model.smollm2 import SMOLLM2_NAME, smollm2_folder
+from molt_train.weight_sync import PublishedWeights, WeightMismatch, read_weights
 
 WEBSHOP_BASE = "webshop-base"
 _SHIPPED = Path(__file__).parents[1] / "recipes" / "models"
@@ -38,7 +39,7 @@ def load_model(
         ValueError: no such folder, a file is missing or broken, the architecture is not a causal language
             model, or weights, configuration and tokenizer do not belong together.
     """
-    folder = _folder(path)
+    folder = model_folder(path)
     if not folder.is_dir():
         raise ValueError(
             f"model.path = {path!r} is no folder; give a model in the Hugging Face format, make one with "
@@ -72,6 +73,36 @@ def load_model(
     return model.eval(), tokenizer
 
 
+@torch.no_grad()
+def copy_weights(weights: PublishedWeights, model: PreTrainedModel) -> None:
+    """Set every parameter and buffer of the model to what was published.
+
+    Raises:
+        WeightMismatch: a tensor of the model was not published, or one too many, or with another shape.
+    """
+    published = read_weights(weights)
+    own = model.state_dict()
+    if not published.keys() <= own.keys():  # in memory experts are fused, on disk they are not
+        converted: Any = type(model).from_pretrained(None, config=model.config, state_dict=published)
+        published = converted.state_dict()
+    tied = {_identity(own[name]) for name in published if name in own}
+    missing = [
+        name for name, tensor in own.items() if name not in published and _identity(tensor) not in tied
+    ]
+    wrong = [name for name, tensor in published.items() if name not in own or own[name].shape != tensor.shape]
+    if missing or wrong:
+        raise WeightMismatch(
+            f"version {weights.version} has no tensor for {len(missing)} of the model's {missing[:3]}, and "
+            f"{len(wrong)} that do not fit {wrong[:3]}"
+        )
+    for name, tensor in published.items():
+        own[name].copy_(tensor)
+
+
+def _identity(tensor: torch.Tensor) -> tuple[int, tuple[int, ...]]:
+    return tensor.data_ptr(), tuple(tensor.shape)
+
+
 def _without_dropout(config: PreTrainedConfig) -> PreTrainedConfig:
     """A policy has the same distribution when it samples and when it is trained."""
     for name, value in config.to_dict().items():
@@ -80,7 +111,8 @@ def _without_dropout(config: PreTrainedConfig) -> PreTrainedConfig:
     return config
 
 
-def _folder(path: str) -> Path:
+def model_folder(path: str) -> Path:
+    """The folder that `model.path` names; it need not exist."""
     if path == SMOLLM2_NAME:
         return smollm2_folder()
     return _SHIPPED / path if path == WEBSHOP_BASE else Path(path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -86,6 +87,8 @@ class BatchScheduler:
         self._wake = asyncio.Event()
         self._broken: str | None = None
         self._was_interrupted = False
+        self._is_changing = False
+        self._computing = asyncio.Lock()
         self._done: deque[Seat] = deque()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="molt-engine")
 
@@ -103,6 +106,8 @@ class BatchScheduler:
         seat.turn, seat.future, seat.is_late = turn, loop.create_future(), False
         if self._task is None or self._task.done():
             self._wake = asyncio.Event()
+            if not self._computing.locked():  # a lock belongs to the loop that first waited for it
+                self._computing = asyncio.Lock()
             self._task = loop.create_task(self._run(), name="molt-engine")
             self._task.add_done_callback(self._ended)
         self._changed()
@@ -129,6 +134,36 @@ class BatchScheduler:
         if seat.turn is None:
             self._vacate(seat)
         self._changed()
+
+    async def change_weights(self, apply: Callable[[], None], policy_version: int) -> None:
+        """Between two steps, `apply` in the engine's thread; then caches are dropped, and the turns of the
+        batch join it again with what they have sampled.
+
+        Raises:
+            EngineError: `apply` failed, so the weights may be neither the old nor the new; the engine stops.
+        """
+        self._is_changing = True
+        async with self._computing:
+            change = asyncio.get_running_loop().run_in_executor(self._thread, apply)
+            await asyncio.wait({change})
+            self._is_changing = False
+        error = change.exception()
+        if error is not None:
+            self._broken = f"its weights could not be changed: {type(error).__name__}: {error}"
+            self._fail_batch(self._broken)
+            raise EngineError(self._broken) from error
+        self.policy_version = policy_version
+        for seat in self._running:
+            assert seat.turn is not None
+            self._decoder.release(seat.turn.row)
+            if seat.turn.is_done:  # cancelled
+                self._done.append(seat)
+            else:
+                seat.turn.leave()
+        self._running = []
+        self._deliver()
+        for seat in self.seats.values():
+            seat.cached_ids = []
 
     def shutdown(self) -> None:
         """Close all seats and end the thread."""
@@ -174,11 +209,13 @@ class BatchScheduler:
     async def _compute(self, admitted: list[Seat]) -> None:
         """One burst in the thread; if it fails, so does every turn of the batch."""
         loop = asyncio.get_running_loop()
-        self._join(admitted)
-        num_holders = sum(not seat.is_late for seat in self._holders())
-        burst = loop.run_in_executor(self._thread, self._burst, loop, admitted, num_holders)
-        await asyncio.wait({burst})
-        self._deliver()
+        async with self._computing:
+            admitted = [seat for seat in admitted if seat.is_waiting]
+            self._join(admitted)
+            num_holders = sum(not seat.is_late for seat in self._holders())
+            burst = loop.run_in_executor(self._thread, self._burst, loop, admitted, num_holders)
+            await asyncio.wait({burst})
+            self._deliver()
         error = burst.exception()
         if error is not None:
             _log.error("a forward failed", exc_info=error)
@@ -208,7 +245,7 @@ class BatchScheduler:
                 self.counts.num_decode_steps += 1
                 self.counts.num_sampled_tokens += len(self._running)
                 self._release_done(loop)
-                if self._may_admit(num_holders):
+                if self._is_changing or self._may_admit(num_holders):
                     break
 
     def _may_admit(self, num_holders: int) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from molt_train.weight_sync import PublishedWeights
+
 
 class EngineError(RuntimeError):
     """The engine failed or timed out; the episode is unresolved."""
@@ -81,11 +83,24 @@ class Engine(Protocol):
         """Most tokens of a prompt and its turn together."""
         ...
 
+    async def start(self) -> None:
+        """Make ready to sample; idempotent. Raises `EngineError`."""
+        ...
+
     def open_session(self, order: int) -> EngineSession:
         """Begin an episode; `order` (unique among open sessions) fixes its place in batches."""
         ...
 
-    def weights_updated(self, policy_version: int) -> None:
-        """The shared weights have changed: drop caches, count from this version. No session may be
-        mid-turn."""
+    async def update_weights(self, weights: PublishedWeights) -> None:
+        """Take new weights. Turns under way are paused, kept and go on with them, their later ids tagged with
+        the new version; what was cached under the old ones is dropped.
+
+        Raises:
+            WeightMismatch: names, shapes or types are not the engine's.
+            EngineError: the engine failed.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the engine and all its turns; idempotent."""
         ...

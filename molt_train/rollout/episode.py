@@ -35,8 +35,6 @@ class EpisodeRequest:
     """Episodes that share a baseline."""
     seed: int
     """Seeds the environment's reset and, by turn, the sampling."""
-    order: int
-    """Place in batches; unique among the episodes that run together."""
 
 
 @dataclass

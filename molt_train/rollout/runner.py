@@ -1,4 +1,4 @@
-"""Runs many episodes at once, a bounded number at a time, and gives them back in the order asked for.
+"""Runs many episodes at once, a bounded number at a time.
 
 In: requests. Out: episodes, one per request. Environments are called in threads, never on the event loop: one
 thread serves all that run in this process, so that each is built, stepped and closed in one; those in worker
@@ -8,17 +8,32 @@ processes have a thread each, which waits for its worker.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from types import TracebackType
 
 from molt_envs import Episode, TokenEnv
 from molt_envs.workers import WorkerEnv
 from molt_train.rollout.engine import Engine, Sampling
 from molt_train.rollout.episode import EpisodeRequest, call_in_thread, run_episode
+from molt_train.rollout.supervision import supervise
+from molt_train.rollout.usage import TimedSession, Usage
 
 OnEpisode = Callable[[Episode], None]
+
+
+@dataclass(eq=False)
+class _Job:
+    """A request that waits for a worker, or is with one."""
+
+    request: EpisodeRequest
+    sampling: Sampling
+    future: asyncio.Future[Episode]
 
 
 class RolloutRunner:
@@ -45,8 +60,13 @@ class RolloutRunner:
         self.engine, self._make_env = engine, make_env
         self._num_slots, self._env_timeout_s = num_slots, env_timeout_s
         self._num_retries, self.num_retried = num_retries, 0
+        self.usage = Usage()
         self._executor = ThreadPoolExecutor(num_threads, thread_name_prefix="environments")
         self._idle: list[TokenEnv] = []
+        self._jobs: deque[_Job] = deque()
+        self._wake = asyncio.Event()
+        self._is_served = False
+        self._orders = itertools.count()
 
     def __enter__(self) -> RolloutRunner:
         return self
@@ -66,40 +86,78 @@ class RolloutRunner:
         while self._idle:
             self._idle.pop().close()
 
+    @asynccontextmanager
+    async def serving(self, num_episodes: int) -> AsyncGenerator[None]:
+        """While the block runs, what is submitted is played, up to `num_episodes` and the slots at once.
+
+        A block inside another changes nothing. An error in a worker cancels the block and is raised from it.
+        """
+        if self._is_served:
+            yield
+            return
+        await self._grow(min(self._num_slots, num_episodes))
+        self._wake, self._is_served = asyncio.Event(), True
+        try:
+            async with supervise() as tasks:
+                for env in self._idle:
+                    tasks.start(self._work(env), "episodes")
+                yield
+        finally:
+            self._jobs.clear()
+            self._is_served = False
+
+    def submit(self, request: EpisodeRequest, sampling: Sampling) -> asyncio.Future[Episode]:
+        """Queue an episode, inside a `serving` block. All that one step of the event loop submits starts
+        together, as far as there are slots."""
+        assert self._is_served
+        job = _Job(request, sampling, asyncio.get_running_loop().create_future())
+        self._jobs.append(job)
+        self._wake.set()
+        return job.future
+
     async def run(
         self, requests: Sequence[EpisodeRequest], sampling: Sampling, on_episode: OnEpisode | None = None
     ) -> list[Episode]:
         """Run all requests; episodes come back in their order. `on_episode` is called as each one ends."""
-        await self._grow(min(self._num_slots, len(requests)))
-        queue = iter(list(enumerate(requests)))
-        results: dict[int, Episode] = {}
-        workers = [self._work(env, queue, sampling, results, on_episode) for env in self._idle]
-        async with asyncio.TaskGroup() as group:
-            for worker in workers:
-                group.create_task(worker)
-        return [results[index] for index in range(len(requests))]
 
-    async def _work(
-        self,
-        env: TokenEnv,
-        queue: Iterator[tuple[int, EpisodeRequest]],
-        sampling: Sampling,
-        results: dict[int, Episode],
-        on_episode: OnEpisode | None,
-    ) -> None:
-        for index, request in queue:
-            for attempt in range(1 + self._num_retries):
-                self.num_retried += attempt > 0
-                episode = results[index] = await self._play(env, request, sampling)
-                if episode.outcome != "unresolved":
-                    break
+        async def one(future: asyncio.Future[Episode]) -> Episode:
+            episode = await future
             if on_episode is not None:
-                on_episode(results[index])
+                on_episode(episode)
+            return episode
 
-    async def _play(self, env: TokenEnv, request: EpisodeRequest, sampling: Sampling) -> Episode:
-        session = self.engine.open_session(request.order)
+        async with self.serving(len(requests)):
+            futures = [self.submit(request, sampling) for request in requests]
+            return await asyncio.gather(*map(one, futures))
+
+    async def _work(self, env: TokenEnv) -> None:
+        """One slot: takes the next request in the loop step in which the last one ends."""
+        while True:
+            while not self._jobs:
+                self._wake.clear()
+                await self._wake.wait()
+            job = self._jobs.popleft()
+            with self.usage.episode():
+                episode = await self._try(env, job)
+            if not job.future.done():
+                job.future.set_result(episode)
+
+    async def _try(self, env: TokenEnv, job: _Job) -> Episode:
+        """Play it until it is resolved or the retries are used up."""
+        episode = await self._play(env, job)
+        for _ in range(self._num_retries):
+            if episode.outcome != "unresolved":
+                break
+            self.num_retried += 1
+            episode = await self._play(env, job)
+        return episode
+
+    async def _play(self, env: TokenEnv, job: _Job) -> Episode:
+        session = TimedSession(self.engine.open_session(next(self._orders)), self.usage)
         try:
-            return await run_episode(request, env, session, sampling, self._executor, self._env_timeout_s)
+            return await run_episode(
+                job.request, env, session, job.sampling, self._executor, self._env_timeout_s
+            )
         finally:
             session.close()
 

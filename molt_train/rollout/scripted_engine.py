@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from molt_train.rollout.engine import EngineError, Generation, PromptTooLong, Sampling
+from molt_train.weight_sync import PublishedWeights
 
 Script = Callable[[Sequence[int], int], Sequence[int]]
 """(prompt ids, turn of the session from 0) -> the ids of that turn, its stop id included."""
@@ -38,6 +39,21 @@ class ScriptedEngine:
     def max_context_tokens(self) -> int:
         """Most tokens of a prompt and its turn together."""
         return self._max_context_tokens
+
+    @property
+    def num_sessions(self) -> int:
+        """Sessions that are open."""
+        return len(self._open)
+
+    async def start(self) -> None:
+        """Nothing to do."""
+
+    async def update_weights(self, weights: PublishedWeights) -> None:
+        """Report the weights' version from now on."""
+        self.weights_updated(weights.version)
+
+    def close(self) -> None:
+        """Nothing to do."""
 
     def open_session(self, order: int) -> ScriptedSession:
         """Begin an episode; `order` must not be that of another open session."""

@@ -79,14 +79,12 @@ class SlotDecoder:
                 self._model.train()
 
     def prefill(self, turns: Sequence[Turn], policy_version: int) -> None:
-        """Compute the prompts from `num_cached` on and sample the first id of each turn."""
-        todo = sorted(turns, key=lambda turn: (turn.num_cached - len(turn.prompt_ids), turn.row))
+        """Compute what is known from `num_cached` on and sample the next id of each turn."""
+        todo = sorted(turns, key=lambda turn: (-_num_new(turn), turn.row))
         while todo:
             batch, todo = self._next_batch(todo)
             unfinished = self._prefill_batch(batch, policy_version)
-            todo = sorted(
-                [*todo, *unfinished], key=lambda turn: (turn.num_cached - len(turn.prompt_ids), turn.row)
-            )
+            todo = sorted([*todo, *unfinished], key=lambda turn: (-_num_new(turn), turn.row))
 
     def step(self, turns: Sequence[Turn], policy_version: int) -> None:
         """Sample one more id for each of these turns; all have been pre-filled and none is done."""
@@ -128,14 +126,14 @@ class SlotDecoder:
         return todo[:size], todo[size:]
 
     def _prefill_batch(self, batch: list[Turn], policy_version: int) -> list[Turn]:
-        """One padded forward; gives the turns whose prompt goes on beyond it."""
+        """One padded forward; gives the turns that go on beyond it."""
         width = min(_num_new(batch[0]), self._max_forward_tokens)
         starts = np.array([turn.num_cached for turn in batch])
         counts = np.array([min(_num_new(turn), width) for turn in batch])
         slots = np.array([turn.row for turn in batch])
         ids = np.zeros((len(batch), width), dtype=np.int64)
         for row, turn in enumerate(batch):
-            ids[row, width - counts[row] :] = turn.prompt_ids[starts[row] : starts[row] + counts[row]]
+            ids[row, width - counts[row] :] = turn.known_ids[starts[row] : starts[row] + counts[row]]
         offsets = np.arange(width)[None, :] - (width - counts)[:, None]
         positions = np.where(offsets >= 0, starts[:, None] + offsets, 0)
         places = slots[:, None] * self._stride + np.where(offsets >= 0, positions, self._stride - 1)
@@ -149,16 +147,17 @@ class SlotDecoder:
         logits = self._forward(torch.from_numpy(ids).to(self._device), positions_BT, bias[:, None])
         for turn, count in zip(batch, counts.tolist(), strict=True):
             turn.num_cached += count
-        ready = [row for row, turn in enumerate(batch) if turn.num_cached == len(turn.prompt_ids)]
+        ready = [row for row, turn in enumerate(batch) if _num_new(turn) == 0]
+        unfinished = [turn for turn in batch if _num_new(turn) > 0]
         if ready:
             first = [batch[row] for row in ready]
             for turn in first:
                 self._activate(turn)
             self._sample(first, logits if len(ready) == len(batch) else logits[ready], policy_version)
-        return [turn for turn in batch if turn.num_cached < len(turn.prompt_ids)]
+        return unfinished
 
     def _activate(self, turn: Turn) -> None:
-        position = len(turn.prompt_ids)
+        position = turn.num_tokens
         self._active_S[turn.row] = 1
         self._positions_S[turn.row] = position
         self._places_S[turn.row] = turn.row * self._stride
@@ -194,4 +193,4 @@ class SlotDecoder:
 
 
 def _num_new(turn: Turn) -> int:
-    return len(turn.prompt_ids) - turn.num_cached
+    return turn.num_tokens - turn.num_cached

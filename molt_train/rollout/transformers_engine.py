@@ -11,10 +11,12 @@ from collections.abc import Sequence
 import torch
 from transformers import PreTrainedModel
 
+from molt_train.model.load import copy_weights
 from molt_train.rollout.batch_scheduler import BatchScheduler, EngineCounts, Seat
 from molt_train.rollout.engine import EngineError, Generation, PromptTooLong, Sampling
 from molt_train.rollout.slot_decoder import SlotDecoder
 from molt_train.rollout.turn import Turn
+from molt_train.weight_sync import PublishedWeights
 
 
 class TransformersEngine:
@@ -58,6 +60,7 @@ class TransformersEngine:
             raise ValueError(f"num_slots is {num_slots}; an engine runs at least 1 episode")
         if not 0 <= admission_share <= 1:
             raise ValueError(f"admission_share is {admission_share}; it lies in [0, 1]")
+        self._model = model
         decoder = SlotDecoder(model, num_slots, max_context_tokens, autocast_dtype, max_forward_tokens)
         self._scheduler = BatchScheduler(decoder, num_slots, deterministic, wait_timeout_s, admission_share)
         self._scheduler.policy_version = policy_version
@@ -87,7 +90,8 @@ class TransformersEngine:
         return TransformersSession(self, self._scheduler.open(order))
 
     def weights_updated(self, policy_version: int) -> None:
-        """Drop what was cached under the old weights; ids sampled from now on carry `policy_version`.
+        """The model, which a learner shares, has changed in place: drop what was cached under the old
+        weights; ids sampled from now on carry `policy_version`.
 
         Raises:
             EngineError: a session is in the middle of a turn.
@@ -100,6 +104,20 @@ class TransformersEngine:
         self._scheduler.policy_version = policy_version
         for seat in self._scheduler.seats.values():
             seat.cached_ids = []
+
+    async def start(self) -> None:
+        """Nothing to do: the model is loaded."""
+
+    async def update_weights(self, weights: PublishedWeights) -> None:
+        """Copy published weights into the model, between two forwards; see `Engine`.
+
+        The model must be the engine's own: who trains the same one calls `weights_updated`.
+        """
+
+        def apply() -> None:
+            copy_weights(weights, self._model)
+
+        await self._scheduler.change_weights(apply, weights.version)
 
     def close(self) -> None:
         """Close all sessions and end the thread; idempotent."""

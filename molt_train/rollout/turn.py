@@ -60,13 +60,22 @@ class Turn:
         assert self.slot is not None
         return self.slot
 
+    @property
+    def known_ids(self) -> list[int]:
+        """The prompt and what was sampled."""
+        return [*self.prompt_ids, *self.token_ids] if self.token_ids else self.prompt_ids
+
     def join(self, slot: int, cached_ids: list[int]) -> None:
         """Take a slot whose row holds `cached_ids`; the common prefix is not computed again.
 
-        The last prompt id always is: its logits give the first sampled id.
+        The last known id always is: its logits give the next sampled id.
         """
         self.slot = slot
-        self.num_cached = min(common_prefix(self.prompt_ids, cached_ids), len(self.prompt_ids) - 1)
+        self.num_cached = min(common_prefix(self.known_ids, cached_ids), self.num_tokens - 1)
+
+    def leave(self) -> None:
+        """Give the slot up in the middle of the turn, to join again: its keys and values no longer hold."""
+        self.slot, self.num_cached = None, 0
 
     def computed_ids(self) -> list[int]:
         """The ids whose keys and values lie in the slot: the last sampled id has not been fed yet."""

@@ -21,7 +21,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     ),
     "transformers": ("molt_train.model", "molt_train.rollout"),
     "tokenizers": ("molt_train.model", "molt_train.rollout"),
-    "safetensors": ("molt_train.model",),
+    "safetensors": ("molt_train.model", "molt_train.weight_sync"),
     "peft": ("molt_train.model",),
     "ray": ("molt_train.cluster",),
     "vllm": ("molt_train.rollout.vllm",),

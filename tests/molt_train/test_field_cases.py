@@ -22,13 +22,14 @@ from molt_train.config import Config
 from molt_train.data.packing import make_micro_batches
 from molt_train.data.samples import assign_advantages, select
 from molt_train.learner import Learner
-from molt_train.loop.rollouts import informative_groups
+from molt_train.loop.rollouts import is_informative
 from molt_train.loop.statistics import rollout_metrics
 from molt_train.rewards import Graded, env_reward, grade
 from molt_train.rollout.chat_renderer import ChatRenderer
 from molt_train.rollout.engine import Engine, EngineSession, Generation, Sampling
 from molt_train.rollout.runner import RolloutRunner
 from molt_train.rollout.transformers_engine import TransformersEngine
+from molt_train.weight_sync import PublishedWeights
 from tests.molt_train.episodes import make_episode, make_segment
 from tests.molt_train.rollout.chat_templates import shipped_templates, tokenizer_for
 from tests.molt_train.rollout.probe_env import (
@@ -64,8 +65,9 @@ class Answers:
     def open_session(self, order: int) -> EngineSession:
         return self
 
-    def weights_updated(self, policy_version: int) -> None:
-        pass
+    async def start(self) -> None: ...
+
+    async def update_weights(self, weights: PublishedWeights) -> None: ...
 
     async def generate(self, prompt_ids: Sequence[int], sampling: Sampling) -> Generation:
         ids = self._turns[len(self.prompts)]
@@ -284,8 +286,8 @@ def test_a_missing_logprob_costs_its_episode_and_is_counted(missing: float | Non
     """A missing logprob was replaced by 0, that is by certainty."""
     episode = run(Answers([*b"win", END], logprobs=[-0.1, missing, -0.1, -0.1]))
     assert episode.outcome == "unresolved" and "logprob" in episode.reason
-    assert rollout_metrics(grade([episode], env_reward), 0)["num_unresolved"] == 1
-    assert select(grade([episode], env_reward)) == ([], 1)
+    assert rollout_metrics([grade(episode, env_reward)], 0)["num_unresolved"] == 1
+    assert select([grade(episode, env_reward)]) == ([], 1)
 
 
 # Advantage and loss
@@ -314,14 +316,14 @@ def batch(*groups: tuple[str, list[float | None]]) -> list[Graded]:
 
 def test_a_group_without_signal_is_skipped_whole() -> None:
     """trl#5588: a group of equal rewards had no advantage but still pulled through its KL term."""
-    kept, num_dropped = informative_groups(batch(("dead", [1.0, 1.0]), ("live", [0.0, 1.0])), 0.0, 1.0)
-    assert {item.episode.group_id for item in kept} == {"live"} and num_dropped == 1
+    assert not is_informative(batch(("dead", [1.0, 1.0])), 0.0, 1.0)
+    assert is_informative(batch(("live", [0.0, 1.0])), 0.0, 1.0)
 
 
 def test_groups_without_signal_count_in_the_denominator_unless_they_are_dropped() -> None:
     """trl#6367: dead groups diluted the mean, unasked. Here dynamic sampling is the choice."""
     graded = batch(("dead", [1.0, 1.0]), ("live", [0.0, 1.0]))
-    kept, _ = informative_groups(graded, 0.0, 1.0)
+    kept = graded[2:]
     weights = []
     for items in (graded, kept):
         (micro,) = make_micro_batches(assign_advantages(select(items)[0], "grpo"), 64)
@@ -349,7 +351,7 @@ def test_an_unscored_episode_is_no_zero() -> None:
 def test_no_row_is_made_up() -> None:
     """agentcore PR122: failed episodes became padding rows with mask 1."""
     episodes = play({1: ["win"], 2: ["crash"], 3: ["blame"]})
-    kept, num_excluded = select(grade(episodes, env_reward))
+    kept, num_excluded = select([grade(episode, env_reward) for episode in episodes])
     batches = make_micro_batches(assign_advantages(kept, "reinforce"), 4096)
     assert num_excluded == 1
     assert sum(len(micro.token_ids_BT) for micro in batches) == 2

@@ -21,7 +21,7 @@ def episode(score: float | None = 0.5, success: bool | None = True, outcome: str
     ("name", "expected"), [("env", 2.0), ("success", 1.0), ("mostly_success", 0.8 + 0.2 * 0.5)]
 )
 def test_the_named_rules(name: str, expected: float) -> None:
-    assert grade([episode()], load_reward(name))[0].reward == pytest.approx(expected)
+    assert grade(episode(), load_reward(name)).reward == pytest.approx(expected)
 
 
 def test_every_rule_is_tested() -> None:
@@ -32,14 +32,14 @@ def test_unscored_stays_unscored() -> None:
     unscored = episode(score=None, success=None)
     assert REWARDS["success"](unscored) is None
     assert REWARDS["mostly_success"](unscored) is None
-    assert grade([unscored], REWARDS["success"])[0].episode.outcome == "terminated"
+    assert grade(unscored, REWARDS["success"]).episode.outcome == "terminated"
 
 
 def test_an_unresolved_episode_is_not_graded() -> None:
     def explode(_: Episode) -> float:
         raise AssertionError("graded")
 
-    (graded,) = grade([episode(None, None, "unresolved")], explode)
+    graded = grade(episode(None, None, "unresolved"), explode)
     assert graded.reward is None and graded.episode.reason == ""
 
 
@@ -60,7 +60,7 @@ def test_a_grader_that_fails_makes_its_episode_unresolved(
     grader: Callable[[Episode], float], reason: str
 ) -> None:
     good, bad = episode(), episode()
-    results = grade([good, bad], lambda e: grader(e) if e is bad else 1.0)
+    results = [grade(good, lambda _: 1.0), grade(bad, grader)]
     assert (results[0].reward, results[0].episode.outcome) == (1.0, "terminated")
     assert results[1].reward is None
     assert (results[1].episode.outcome, results[1].episode.score) == ("unresolved", None)

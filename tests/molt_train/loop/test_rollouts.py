@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from molt_train.config import Config
-from molt_train.loop.rollouts import group_requests, informative_groups, penalise_length, shuffle_rewards
+from molt_train.loop.rollouts import group_requests, is_informative, penalise_length, shuffle_rewards
 from molt_train.rewards import Graded
 from tests.molt_train.episodes import make_episode, make_segment
 
@@ -25,20 +25,15 @@ def config(**algorithm: Any) -> Config:
 
 
 def test_groups_are_of_one_task_with_a_seed_for_each_attempt() -> None:
-    requests = group_requests(config(), ["train:4", "train:2", "train:4"], step=7)
-    assert [r.task_id for r in requests] == ["train:4"] * 3 + ["train:2"] * 3 + ["train:4"] * 3
-    assert [r.group_id for r in requests] == ["7/0"] * 3 + ["7/1"] * 3 + ["7/2"] * 3
-    assert [r.order for r in requests] == list(range(9))
-    assert len({r.seed for r in requests}) == len({r.episode_id for r in requests}) == 9
-    assert requests == group_requests(config(), ["train:4", "train:2", "train:4"], step=7)
-    assert {r.seed for r in requests}.isdisjoint(
-        r.seed for r in group_requests(config(), ["train:4"], step=8)
-    )
-
-
-def test_a_refill_goes_on_with_fresh_groups() -> None:
-    more = group_requests(config(), ["train:9"], step=7, first_place=3)
-    assert {r.group_id for r in more} == {"7/3"} and [r.order for r in more] == [0, 1, 2]
+    size = config().rollout.num_tasks
+    requests = group_requests(config(), 7 * size + 2, "train:4")
+    assert [r.task_id for r in requests] == ["train:4"] * 3
+    assert [r.episode_id for r in requests] == ["7/2/0", "7/2/1", "7/2/2"]
+    assert {r.group_id for r in requests} == {"7/2"}
+    assert len({r.seed for r in requests}) == 3
+    assert requests == group_requests(config(), 7 * size + 2, "train:4")
+    others = [group_requests(config(), 7 * size + place, "train:4") for place in (0, 1, 3, size + 2)]
+    assert {r.seed for r in requests}.isdisjoint(r.seed for other in others for r in other)
 
 
 def of_length(*num_tokens: int) -> Graded:
@@ -72,27 +67,15 @@ def scored(group: str, *scores: float | None) -> list[Graded]:
     ]
 
 
-def test_only_groups_between_the_bounds_are_kept() -> None:
-    graded = [
-        *scored("lost", 0, 0),
-        *scored("mixed", 0, 1),
-        *scored("won", 1, 1),
-        *scored("dead", None, None),
-    ]
-    kept, num_dropped = informative_groups(graded, 0.0, 1.0)
-    assert [item.episode.group_id for item in kept] == ["mixed", "mixed"]
-    assert num_dropped == 3
+@pytest.mark.parametrize(
+    ("scores", "kept"), [((0, 0), False), ((0, 1), True), ((1, 1), False), ((None, None), False)]
+)
+def test_only_groups_between_the_bounds_are_kept(scores: tuple[float | None, ...], kept: bool) -> None:
+    assert is_informative(scored("g", *scores), 0.0, 1.0) is kept
 
 
 def test_an_episode_counts_once_and_the_unresolved_not_at_all() -> None:
-    kept, _ = informative_groups(scored("g", 0.0, 1.0, None), 0.45, 0.55)
-    assert len(kept) == 3
-
-
-def test_groups_are_gathered_by_id() -> None:
-    left, right = scored("a", 0, 1), scored("b", 1, 1)
-    kept, num_dropped = informative_groups([left[0], right[0], right[1], left[1]], 0.0, 1.0)
-    assert kept == left and num_dropped == 1
+    assert is_informative(scored("g", 0.0, 1.0, None), 0.45, 0.55)
 
 
 def test_shuffled_rewards_are_the_same_rewards_elsewhere() -> None:

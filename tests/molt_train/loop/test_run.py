@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from molt_train.config import load_config
-from molt_train.loop.run import TooManyUnresolved, train
+from molt_train.loop.failures import TooManyUnresolved
+from molt_train.loop.run import train
 from molt_train.model.load import WEBSHOP_BASE
 from molt_train.monitor.progress import Silent
 
@@ -23,7 +24,7 @@ def run(folder: Path, *overrides: str) -> None:
 
 def test_a_prompt_longer_than_the_context_stops_the_run_and_names_both(tmp_path: Path) -> None:
     limits = ("rollout.max_context_tokens=64", "rollout.max_turn_tokens=8")
-    with pytest.raises(TooManyUnresolved, match=r"2 of 2 episodes .*no room in a context of 64"):
+    with pytest.raises(TooManyUnresolved, match=r"2 of 2 episodes [\s\S]*no room in a context of 64"):
         run(tmp_path / "run", *limits)
     assert (tmp_path / "run" / "report.html").exists()
 

@@ -15,7 +15,9 @@ WORDS = {1: ["win"], 2: ["wait", "win"], 3: ["a", "b", "c"], 4: ["crash"], 5: ["
 def test_what_is_counted() -> None:
     engine = scripted(WORDS)
     engine.weights_updated(3)
-    values = rollout_metrics(grade(play(WORDS, engine=engine), env_reward), trained_version=5)
+    values = rollout_metrics(
+        [grade(episode, env_reward) for episode in play(WORDS, engine=engine)], trained_version=5
+    )
     assert {name: values[f"num_{name}"] for name in OUTCOMES} == {
         "terminated": 2,
         "truncated": 1,
@@ -42,6 +44,6 @@ def test_the_share_of_groups_without_signal() -> None:
 
 
 def test_nothing_resolved_reports_no_means() -> None:
-    values = rollout_metrics(grade(play({4: ["crash"]}), env_reward), 0)
+    values = rollout_metrics([grade(episode, env_reward) for episode in play({4: ["crash"]})], 0)
     assert values["num_unresolved"] == 1 and values["num_episodes"] == 1
     assert not {"reward_mean", "success_rate", "staleness"} & set(values)

@@ -113,7 +113,7 @@ def scripted(words: Mapping[int, Sequence[str]], max_context_tokens: int = 4096)
 
 
 def request(index: int, order: int = 0) -> EpisodeRequest:
-    return EpisodeRequest(f"e{order}", "molt-tests/Probe-v0", f"train:{index}", f"g{index}", 7 + order, order)
+    return EpisodeRequest(f"e{order}", "molt-tests/Probe-v0", f"train:{index}", f"g{index}", 7 + order)
 
 
 SAMPLING = Sampling(max_tokens=16, stop_ids=(END,))

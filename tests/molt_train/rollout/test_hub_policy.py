@@ -41,7 +41,7 @@ def in_training(seeds: list[int]) -> list[Episode]:
     renderer = ChatRenderer(tokenizer)
     engine = TransformersEngine(model, num_slots=4, max_context_tokens=1024)
     requests = [
-        EpisodeRequest(str(index), ENV_ID, f"test:{index}", str(index), seed, index)
+        EpisodeRequest(str(index), ENV_ID, f"test:{index}", str(index), seed)
         for index, seed in enumerate(seeds)
     ]
 
