@@ -22,6 +22,7 @@ DEFAULT_ADDRESS = "unix:///var/run/docker.sock"
 LABEL = "molt-sandbox.owner"
 """Of a container; names its driver's process."""
 TIMEOUT_S = 60
+REMOVE_TIMEOUT_S = 10
 STDOUT, STDERR = 1, 2
 _CHUNK_BYTES = 65536
 
@@ -51,13 +52,20 @@ class Engine:
         """Kill and remove a container; one that is gone or going already is no error."""
         from docker.errors import APIError
 
-        try:
-            self.api.remove_container(container_id, force=True, v=True)
-        except APIError as error:
-            if error.status_code not in (404, 409):
-                raise SandboxError(
-                    f"container {container_id} was not removed ({error}); do it by hand"
-                ) from error
+        end = time.monotonic() + REMOVE_TIMEOUT_S
+        while True:
+            try:
+                self.api.remove_container(container_id, force=True, v=True)
+                return
+            except APIError as error:
+                if error.status_code in (404, 409):
+                    return
+                # One that ends by itself at this moment cannot be killed, and the engine calls that a fault.
+                if time.monotonic() > end:
+                    raise SandboxError(
+                        f"container {container_id} was not removed ({error}); do it by hand"
+                    ) from error
+                time.sleep(0.05)
 
 
 def connect() -> Engine:

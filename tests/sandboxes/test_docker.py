@@ -7,9 +7,11 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from docker.errors import APIError
 
 from sandboxes import Limits, SandboxUnavailable, open_sandbox
 from sandboxes.base import SandboxError
@@ -113,6 +115,31 @@ def test_only_containers_of_dead_drivers_of_this_pid_namespace_are_removed() -> 
     api = Api(owner(), dead, f"{namespace}:{2**22 + 1}:5", f"{int(namespace) + 1}:{pid}:5")
     Engine(api, "unix:///nowhere").remove_stale()
     assert api.removed == ["c1", "c2"]
+
+
+class EndsByItself(Api):
+    """Its containers end at the moment they are to be killed."""
+
+    num_faults = 2
+
+    def remove_container(self, container: str, *, force: bool, v: bool) -> None:
+        if self.num_faults:
+            self.num_faults -= 1
+            raise APIError("could not kill: is not running", response=Response(500))
+        super().remove_container(container, force=force, v=v)
+
+
+@dataclass
+class Response:
+    """What the SDK's errors look at."""
+
+    status_code: int
+
+
+def test_a_container_that_ends_while_it_is_removed_is_removed() -> None:
+    api = EndsByItself("driver")
+    Engine(api, "unix:///nowhere").remove("c0")
+    assert api.removed == ["c0"]
 
 
 def frame(name: int, data: bytes) -> bytes:
