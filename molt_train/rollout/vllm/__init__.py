@@ -1,1 +1,1 @@
-"""vLLM as the rollout engine. In: prompts and new weights. Out: sampled ids. The only home of `import vllm`."""
+"""vLLM as the rollout engine. In: prompts and weights. Out: sampled ids. The only home of `import vllm`."""

@@ -72,9 +72,10 @@ class VllmEngine:
             "seed": seed,
             "enforce_eager": True,
             "generation_config": "vllm",  # not the model's own sampling defaults
-            "logprobs_mode": "processed_logprobs",  # of the distribution that is sampled, temperature
-           
-            included "skip_tokenizer_init": True, "enable_prefix_caching": True,
+            # Of the distribution that is sampled, temperature included; the default ignores it.
+            "logprobs_mode": "processed_logprobs",
+            "skip_tokenizer_init": True,
+            "enable_prefix_caching": True,
             "worker_extension_cls": _EXTENSION,
             "disable_log_stats": True,
             **(options or {}),
@@ -127,7 +128,7 @@ class VllmEngine:
         prompt, parameters = self._request(prompt_ids, sampling)
         try:
             async with asyncio.timeout(self._turn_timeout_s):
-                async for output in llm.generate(prompt, parameters, request_id=f"turn-{next(self._numbers)}"):
+                async for output in llm.generate(prompt, parameters, f"turn-{next(self._numbers)}"):
                     if output.finished:
                         return _generation(output.outputs[0], sampling)
         except TimeoutError:
@@ -166,8 +167,8 @@ class VllmEngine:
         for name, value in _SETTINGS.items():
             os.environ.setdefault(name, value)
         os.environ["VLLM_CPU_KVCACHE_SPACE"] = str(max(1, self._cache_bytes >> 30))
-        from vllm import AsyncEngineArgs
         from vllm.config import WeightTransferConfig
+        from vllm.engine.arg_utils import AsyncEngineArgs
         from vllm.v1.engine.async_llm import AsyncLLM
 
         arguments = AsyncEngineArgs(
@@ -236,8 +237,8 @@ class VllmEngine:
             raise ValueError("every id is banned; leave at least one")
 
     def _request(self, prompt_ids: Sequence[int], sampling: Sampling) -> tuple[Any, Any]:
-        from vllm import SamplingParams, TokensPrompt
-        from vllm.sampling_params import RequestOutputKind
+        from vllm.inputs import TokensPrompt
+        from vllm.sampling_params import RequestOutputKind, SamplingParams
 
         banned = set(sampling.banned_ids)
         allowed = [i for i in range(self._vocab_size) if i not in banned] if banned else None
@@ -301,7 +302,7 @@ def _generation(completion: Any, sampling: Sampling) -> Generation:
     versions = [int(span.version) for span in completion.weight_versions for _ in range(span.start, span.end)]
     if completion.finish_reason not in ("stop", "length") or len(versions) != len(ids):
         raise EngineError(
-            f"vLLM ended a turn by {completion.finish_reason!r} with {len(ids)} ids and {len(versions)} versions"
+            f"vLLM ended a turn by {completion.finish_reason!r}: {len(ids)} ids, {len(versions)} versions"
         )
     is_stopped = bool(ids) and ids[-1] in sampling.stop_ids
     return Generation(ids, logprobs, versions, "stop" if is_stopped else "length")

@@ -3,7 +3,7 @@
 In: the path of a safetensors file under `save_pretrained`'s names. Out: a model whose every parameter is
 new, or an error that names those that are not. vLLM imports this module by the name of `WorkerExtension`.
 """
-# pyright: reportMissingImports=false
+# pyright: reportMissingImports=false, reportCallIssue=false, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
@@ -100,13 +100,13 @@ def forget_packed_experts(module: torch.nn.Module) -> None:
 
 
 def repack_head(module: torch.nn.Module) -> None:
-    """A head that is tied to the embeddings loads nothing itself and would keep its packed copy of the old ones."""
+    """A head tied to the embeddings loads nothing itself and would keep a packed copy of the old ones."""
     if isinstance(module, ParallelLMHead):
         module.quant_method.process_weights_after_loading(module)
 
 
 class WorkerExtension:
-    """Added to vLLM's worker; its module's import registers the transfer and ties the process to its parent."""
+    """Added to vLLM's worker; its module's import registers the transfer and ties it to its parent."""
 
 
 def _die_with_parent() -> None:
