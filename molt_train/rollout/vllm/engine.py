@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from molt_train.rollout.engine import EngineError, Generation, PromptTooLong, Sampling
 from molt_train.weight_sync import PublishedWeights
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 MAX_RESTARTS = 20
 """Times that a dead engine is started again."""
+_LEAST_BATCHED_TOKENS = 4096
 _EXTENSION = "molt_train.rollout.vllm.worker.WorkerExtension"
 _BACKEND = "molt-file"
 _SETTINGS = {
@@ -78,6 +81,7 @@ class VllmEngine:
             "enable_prefix_caching": True,
             "worker_extension_cls": _EXTENSION,
             "disable_log_stats": True,
+            **({} if torch.cuda.is_available() else _whole_prompts(max_context_tokens)),
             **(options or {}),
         }
         self._cache_bytes, self._max_context_tokens = cache_bytes, max_context_tokens
@@ -306,6 +310,14 @@ def _generation(completion: Any, sampling: Sampling) -> Generation:
         )
     is_stopped = bool(ids) and ids[-1] in sampling.stop_ids
     return Generation(ids, logprobs, versions, "stop" if is_stopped else "length")
+
+
+def _whole_prompts(max_context_tokens: int) -> dict[str, Any]:
+    """On CPUs a seeded turn whose prompt is computed in pieces kills the engine ("does not use offset")."""
+    return {
+        "enable_chunked_prefill": False,
+        "max_num_batched_tokens": max(max_context_tokens, _LEAST_BATCHED_TOKENS),
+    }
 
 
 def _dead_error() -> type[BaseException]:
