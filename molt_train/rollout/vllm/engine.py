@@ -217,14 +217,18 @@ class VllmEngine:
         self._policy_version = weights.version
 
     async def _wait(self, what: str, call: Any, timeout_s: float) -> Any:
-        """A call of vLLM's with a time-out and its errors as ours."""
+        """A call of vLLM's with a time-out and its errors as ours; they come as plain `Exception`s."""
+        task = asyncio.ensure_future(call)
         try:
-            async with asyncio.timeout(timeout_s):
-                return await call
-        except TimeoutError:
-            raise EngineError(f"vLLM: {what} took more than {timeout_s} s") from None
-        except (RuntimeError, _dead_error()) as error:
+            await asyncio.wait({task}, timeout=timeout_s)
+        finally:
+            task.cancel()
+        if not task.done():
+            raise EngineError(f"vLLM: {what} took more than {timeout_s} s")
+        error = task.exception()
+        if error is not None:
             raise EngineError(f"vLLM: {what} failed: {error}") from error
+        return task.result()
 
     def _check_ids(self, prompt_ids: Sequence[int], sampling: Sampling) -> None:
         if not prompt_ids:

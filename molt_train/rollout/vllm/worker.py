@@ -21,6 +21,7 @@ from vllm.distributed.weight_transfer.base import (
     WeightTransferUpdateInfo,
 )
 from vllm.distributed.weight_transfer.factory import WeightTransferEngineFactory
+from vllm.model_executor.layers.fused_moe.fused_moe_method_base import FusedMoEMethodBase
 from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead
 from vllm.model_executor.model_loader.reload import finalize_layerwise_reload, initialize_layerwise_reload
 
@@ -55,6 +56,10 @@ class FileWeightTransfer(WeightTransferEngine[InitInfo, UpdateInfo]):
 
     init_info_cls = InitInfo
     update_info_cls = UpdateInfo
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        _die_with_parent()
 
     def init_transfer_engine(self, init_info: InitInfo) -> None:
         """Nothing to connect."""
@@ -94,9 +99,8 @@ class FileWeightTransfer(WeightTransferEngine[InitInfo, UpdateInfo]):
 
 def forget_packed_experts(module: torch.nn.Module) -> None:
     """On CPUs experts are packed once, when their kernel is made; without it they are packed again."""
-    method = vars(module).get("quant_method")
-    if method is not None and vars(method).get("moe_kernel") is not None:
-        method.moe_kernel = None
+    if isinstance(module, FusedMoEMethodBase) and module.moe_kernel is not None:
+        module.moe_kernel = None
 
 
 def repack_head(module: torch.nn.Module) -> None:
@@ -106,7 +110,7 @@ def repack_head(module: torch.nn.Module) -> None:
 
 
 class WorkerExtension:
-    """Added to vLLM's worker; its module's import registers the transfer and ties it to its parent."""
+    """Added to vLLM's worker; the import of its module registers the transfer."""
 
 
 def _die_with_parent() -> None:
@@ -117,4 +121,3 @@ def _die_with_parent() -> None:
 
 
 WeightTransferEngineFactory.register_engine(BACKEND, FileWeightTransfer)
-_die_with_parent()
