@@ -48,7 +48,7 @@ class WeightPublisher:
     def __init__(self) -> None:
         parent = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else Path(tempfile.gettempdir())
         _sweep(parent)
-        self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
         self._published: list[Path] = []
 
     def __enter__(self) -> Self:
@@ -61,8 +61,8 @@ class WeightPublisher:
 
     def publish(self, model: PreTrainedModel, version: int) -> PublishedWeights:
         """Write the weights as they are now; blocking. The file before the last is deleted."""
-        folder = self._folder / f"{version:08d}"
-        temporary = self._folder / f"{version:08d}.part"
+        folder = self.folder / f"{version:08d}"
+        temporary = self.folder / f"{version:08d}.part"
         model.save_pretrained(temporary, max_shard_size="1000GB")
         if folder.exists():
             shutil.rmtree(folder)
@@ -77,7 +77,7 @@ class WeightPublisher:
 
     def close(self) -> None:
         """Remove everything; idempotent."""
-        shutil.rmtree(self._folder, ignore_errors=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def read_weights(weights: PublishedWeights) -> dict[str, torch.Tensor]:

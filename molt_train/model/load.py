@@ -82,18 +82,22 @@ def copy_weights(weights: PublishedWeights, model: PreTrainedModel) -> None:
     """
     published = read_weights(weights)
     own = model.state_dict()
+    unfit: set[str] = set()
     if not published.keys() <= own.keys():  # in memory experts are fused, on disk they are not
-        converted: Any = type(model).from_pretrained(None, config=model.config, state_dict=published)
-        published = converted.state_dict()
+        converted: tuple[PreTrainedModel, dict[str, Any]] = type(model).from_pretrained(
+            None, config=model.config, state_dict=published, output_loading_info=True
+        )
+        published, report = converted[0].state_dict(), converted[1]
+        unfit = {
+            str(key) for kind in ("missing", "unexpected", "mismatched") for key in report[f"{kind}_keys"]
+        }
     tied = {_identity(own[name]) for name in published if name in own}
-    missing = [
-        name for name, tensor in own.items() if name not in published and _identity(tensor) not in tied
-    ]
-    wrong = [name for name, tensor in published.items() if name not in own or own[name].shape != tensor.shape]
-    if missing or wrong:
+    unfit |= {name for name in own if name not in published and _identity(own[name]) not in tied}
+    unfit |= {name for name in published if name not in own or own[name].shape != published[name].shape}
+    if unfit:
         raise WeightMismatch(
-            f"version {weights.version} has no tensor for {len(missing)} of the model's {missing[:3]}, and "
-            f"{len(wrong)} that do not fit {wrong[:3]}"
+            f"version {weights.version} does not fit {type(model).__name__}: {len(unfit)} tensors are "
+            f"missing, unknown or of another shape, such as {', '.join(sorted(unfit)[:3])}"
         )
     for name, tensor in published.items():
         own[name].copy_(tensor)

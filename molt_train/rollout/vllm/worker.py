@@ -4,6 +4,7 @@ In: the path of a safetensors file under `save_pretrained`'s names. Out: a model
 new, or an error that names those that are not. vLLM imports this module by the name of `WorkerExtension`.
 """
 # pyright: reportMissingImports=false, reportCallIssue=false, reportAttributeAccessIssue=false
+# pyright: reportArgumentType=false
 
 from __future__ import annotations
 
