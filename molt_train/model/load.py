@@ -84,7 +84,7 @@ def copy_weights(weights: PublishedWeights, model: PreTrainedModel) -> None:
     own = model.state_dict()
     unfit: set[str] = set()
     if not published.keys() <= own.keys():  # in memory experts are fused, on disk they are not
-        converted: tuple[PreTrainedModel, dict[str, Any]] = type(model).from_pretrained(
+        converted: Any = type(model).from_pretrained(
             None, config=model.config, state_dict=published, output_loading_info=True
         )
         published, report = converted[0].state_dict(), converted[1]
