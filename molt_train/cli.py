@@ -21,6 +21,7 @@ from molt_train.cli_errors import report_user_errors
 
 if TYPE_CHECKING:
     from molt_train.config import Config
+    from molt_train.loop.parts import OpenParts
     from molt_train.monitor.samples import Decode
 
 _DEBUG = "--debug"
@@ -85,7 +86,7 @@ def run(
     from molt_train.monitor.progress import make_progress
 
     with make_progress(Console(), quiet) as progress:
-        folder = train(config, progress)
+        folder = train(config, progress, _open_parts(config))
     _say_where(folder)
 
 
@@ -127,7 +128,7 @@ def evaluate(
     from molt_train.monitor.progress import make_progress
 
     with make_progress(Console(), quiet) as progress:
-        folder = evaluate_policy(config, progress)
+        folder = evaluate_policy(config, progress, _open_parts(config))
     _say_where(folder)
 
 
@@ -261,11 +262,22 @@ def _load(
     return load_config(recipe, [*(overrides or ()), *given, *more])
 
 
+def _open_parts(config: Config) -> OpenParts:
+    """All in this process, or as Ray actors where section `cluster` says so."""
+    if config.cluster.enabled:
+        from molt_train.cluster.run import cluster_parts
+
+        return cluster_parts
+    from molt_train.loop.parts import local_parts
+
+    return local_parts
+
+
 def _decoder(model: str) -> Decode:
     """Turns ids into text with the model's tokenizer, control tokens included."""
-    from molt_train.model.load import load_model
+    from molt_train.model.load import load_tokenizer
 
-    _, tokenizer = load_model(model)
+    tokenizer = load_tokenizer(model)
     return lambda token_ids: str(tokenizer.decode(list(token_ids), skip_special_tokens=False))
 
 

@@ -15,7 +15,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from safetensors import safe_open
 from safetensors.torch import load_file
 
 if TYPE_CHECKING:
@@ -42,14 +45,38 @@ class PublishedWeights:
     """Of each tensor in the file, by name."""
 
 
-class WeightPublisher:
-    """Writes versions into a private folder, which vanishes with it; use it in a `with` block."""
+class WeightFolder:
+    """A private folder in shared memory with the last two versions; one whose process was killed goes with
+    the next that is made."""
 
     def __init__(self) -> None:
         parent = _SHARED_MEMORY if _SHARED_MEMORY.is_dir() else Path(tempfile.gettempdir())
         _sweep(parent)
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
-        self._published: list[Path] = []
+        self.path = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
+        self._versions: list[Path] = []
+
+    def new(self, version: int) -> Path:
+        """An empty folder for a version; the one before the last is deleted."""
+        folder = self.path / f"{version:08d}"
+        if folder in self._versions:
+            self._versions.remove(folder)
+            shutil.rmtree(folder)
+        folder.mkdir()
+        self._versions.append(folder)
+        while len(self._versions) > 2:
+            shutil.rmtree(self._versions.pop(0), ignore_errors=True)
+        return folder
+
+    def close(self) -> None:
+        """Remove everything; idempotent."""
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class WeightPublisher:
+    """Writes versions of a model for engines of this node; use it in a `with` block."""
+
+    def __init__(self) -> None:
+        self.folder = WeightFolder()
 
     def __enter__(self) -> Self:
         return self
@@ -60,24 +87,36 @@ class WeightPublisher:
         self.close()
 
     def publish(self, model: PreTrainedModel, version: int) -> PublishedWeights:
-        """Write the weights as they are now; blocking. The file before the last is deleted."""
-        folder = self.folder / f"{version:08d}"
-        temporary = self.folder / f"{version:08d}.part"
-        model.save_pretrained(temporary, max_shard_size="1000GB")
-        if folder.exists():
-            shutil.rmtree(folder)
-            self._published.remove(folder)
-        os.replace(temporary, folder)
-        self._published.append(folder)
-        while len(self._published) > 2:
-            shutil.rmtree(self._published.pop(0), ignore_errors=True)
+        """Write the weights as they are now; blocking."""
+        folder = self.folder.new(version)
+        model.save_pretrained(folder, max_shard_size="1000GB")
         path = folder / _FILE
-        shapes = {name: tuple(tensor.shape) for name, tensor in load_file(path).items()}
+        with safe_open(path, framework="pt") as file:
+            shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
         return PublishedWeights(version, path, shapes)
 
     def close(self) -> None:
         """Remove everything; idempotent."""
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.close()
+
+
+class WeightReceiver:
+    """The same on an engine's node, for weights that come as bytes."""
+
+    def __init__(self) -> None:
+        self._folder = WeightFolder()
+
+    def receive(
+        self, version: int, shapes: Mapping[str, tuple[int, ...]], data: NDArray[np.uint8]
+    ) -> PublishedWeights:
+        """Write a published file's bytes; the file before the last is deleted."""
+        path = self._folder.new(version) / _FILE
+        data.tofile(path)
+        return PublishedWeights(version, path, dict(shapes))
+
+    def close(self) -> None:
+        """Remove everything; idempotent."""
+        self._folder.close()
 
 
 def read_weights(weights: PublishedWeights) -> dict[str, torch.Tensor]:

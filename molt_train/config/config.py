@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from molt_train.config.algorithm import AlgorithmConfig
 from molt_train.config.base import Section
+from molt_train.config.cluster import ClusterConfig
 from molt_train.config.env import EnvConfig
 from molt_train.config.evaluation import EvalConfig
 from molt_train.config.model import ModelConfig
@@ -35,6 +36,8 @@ class Config(Section):
     """Supervised warm-up on an oracle's episodes."""
     eval: EvalConfig = Field(default_factory=EvalConfig)
     """How the policy is judged."""
+    cluster: ClusterConfig = Field(default_factory=ClusterConfig)
+    """Parts beyond one process."""
     run: RunConfig = Field(default_factory=RunConfig)
     """Where the run is kept."""
 

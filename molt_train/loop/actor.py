@@ -1,11 +1,10 @@
-"""Puts together what a run is made of: model, renderer, engine, environments.
+"""What a run is made of: policy, tokenizer, renderer, engine, environments.
 
-In: the configuration. Out: an `Actor`, and an engine that samples with its weights.
+In: the configuration. Out: each of them.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ import torch
 
 from molt_envs import AgentEnv, EnvCard, Full, History, Summary, TokenEnv, Window
 from molt_train.config import Config
-from molt_train.model.load import load_model, model_folder
+from molt_train.model.load import load_model, load_tokenizer, model_folder
 from molt_train.rollout.chat_renderer import ChatRenderer
 from molt_train.rollout.engine import Engine, Sampling
 from molt_train.rollout.transformers_engine import TransformersEngine
@@ -29,10 +28,8 @@ AUTOCAST: dict[str, torch.dtype | None] = {"none": None, "bfloat16": torch.bfloa
 
 @dataclass(frozen=True)
 class Actor:
-    """The one trainable policy and what it plays."""
+    """How the one trainable policy reads and writes, and what it plays."""
 
-    model: PreTrainedModel
-    """The weights that the learner trains."""
     tokenizer: PreTrainedTokenizerBase
     """Saved beside the weights."""
     renderer: ChatRenderer
@@ -46,23 +43,29 @@ class Actor:
 
 
 def build_actor(config: Config) -> Actor:
-    """Load the model and look at the environment.
+    """Load the tokenizer and look at the environment.
 
     Raises:
         ValueError: the model or the environment does not exist or does not fit the configuration.
     """
-    model, tokenizer = load_model(
-        config.model.path, dtype=torch.float32 if config.model.dtype == "float32" else torch.bfloat16
-    )
-    if config.model.gradient_checkpointing:
-        model.gradient_checkpointing_enable()
+    tokenizer = load_tokenizer(config.model.path)
     card = _card(config)
     renderer = ChatRenderer(tokenizer, tools=card.tools, observation_role=card.observation_role)
 
     def wrap(env: gymnasium.Env[str, str]) -> TokenEnv:
         return TokenEnv(env, renderer, _history(config), blind=config.env.blind)
 
-    return Actor(model, tokenizer, renderer, card, wrap, lambda: wrap(make_text_env(config)))
+    return Actor(tokenizer, renderer, card, wrap, lambda: wrap(make_text_env(config)))
+
+
+def load_policy(config: Config) -> PreTrainedModel:
+    """The model that is trained, with its starting weights."""
+    model, _ = load_model(
+        config.model.path, dtype=torch.float32 if config.model.dtype == "float32" else torch.bfloat16
+    )
+    if config.model.gradient_checkpointing:
+        model.gradient_checkpointing_enable()
+    return model
 
 
 def _history(config: Config) -> History:
@@ -93,11 +96,8 @@ def _card(config: Config) -> EnvCard:
     return base.card
 
 
-def build_engine(config: Config, actor: Actor, num_slots: int) -> Engine:
-    """The engine that `rollout.engine` names.
-
-    The in-process one reads the actor's own weights where no update happens while it computes, else a copy.
-    """
+def build_engine(config: Config, num_slots: int, model: PreTrainedModel | None = None) -> Engine:
+    """The engine that `rollout.engine` names; the in-process one reads `model` in place, or loads its own."""
     rollout = config.rollout
     if rollout.engine == "vllm":
         from molt_train.rollout.vllm.engine import VllmEngine
@@ -110,7 +110,7 @@ def build_engine(config: Config, actor: Actor, num_slots: int) -> Engine:
             seed=config.train.seed,
         )
     return TransformersEngine(
-        actor.model if shares_weights(config) else copy.deepcopy(actor.model),
+        load_policy(config) if model is None else model,
         num_slots=num_slots,
         max_context_tokens=rollout.max_context_tokens,
         autocast_dtype=AUTOCAST[rollout.autocast],

@@ -9,13 +9,15 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from molt_train.learner import Learner
-from molt_train.loop.actor import Actor
 from molt_train.model.export import export_model
 from molt_train.rewards import Graded
 from molt_train.weight_sync import PublishedWeights, WeightPublisher
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 _Result = TypeVar("_Result")
 
@@ -56,8 +58,8 @@ class LearnerClient(Protocol):
 class LocalLearner:
     """Implements `LearnerClient`: trains in a thread, so that rollout goes on meanwhile."""
 
-    def __init__(self, learner: Learner, actor: Actor) -> None:
-        self._learner, self._actor = learner, actor
+    def __init__(self, learner: Learner, tokenizer: PreTrainedTokenizerBase) -> None:
+        self._learner, self._tokenizer = learner, tokenizer
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="learner")
         self._publisher = WeightPublisher()
 
@@ -86,7 +88,7 @@ class LocalLearner:
 
     async def export(self, folder: Path) -> None:
         """Write the model in the Hugging Face format."""
-        await self._call(lambda: export_model(self._actor.model, self._actor.tokenizer, folder))
+        await self._call(lambda: export_model(self._learner.model, self._tokenizer, folder))
 
     def close(self) -> None:
         """Remove the published weights."""

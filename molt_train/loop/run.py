@@ -9,7 +9,6 @@ episodes are under way while the engine takes new weights is `TrainingLoop._upda
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -18,65 +17,54 @@ import torch
 
 from molt_train.config import Config
 from molt_train.data.tasks import TaskSampler, evaluation_tasks
-from molt_train.learner import Learner
-from molt_train.loop.actor import Actor, build_actor, build_engine, rollout_sampling, shares_weights
+from molt_train.loop.actor import Actor, build_actor, rollout_sampling
 from molt_train.loop.collector import Collector
-from molt_train.loop.engine_weights import EngineWeights, PublishedCopies, SharedWeights
-from molt_train.loop.environments import open_environments
 from molt_train.loop.evaluate import evaluate
 from molt_train.loop.failures import check_resolved
 from molt_train.loop.folder import MODEL, RunFolder
-from molt_train.loop.learner_client import LearnerClient, LocalLearner
+from molt_train.loop.parts import OpenParts, Parts, local_parts
 from molt_train.loop.rollouts import shuffle_rewards
 from molt_train.loop.statistics import check_staleness, evaluation_metrics, rollout_metrics
 from molt_train.monitor.progress import Progress
 from molt_train.rewards import load_reward
-from molt_train.rollout.engine import Engine
 from molt_train.rollout.runner import RolloutRunner
-from molt_train.rollout.transformers_engine import TransformersEngine
 
 
-def train(config: Config, progress: Progress) -> Path:
+def train(config: Config, progress: Progress, open_parts: OpenParts = local_parts) -> Path:
     """Run the recipe; gives the run's folder.
 
     Raises:
         ValueError: the configuration asks for something that does not exist.
         TooManyUnresolved: see `rollout.max_unresolved_share`; the run's folder is kept and can be resumed.
     """
-    return asyncio.run(_with_loop(config, progress, config.rollout.num_slots, TrainingLoop.run))
+    slots = config.rollout.num_slots
+    return asyncio.run(_with_loop(config, progress, slots, open_parts, TrainingLoop.run))
 
 
-def evaluate_policy(config: Config, progress: Progress) -> Path:
+def evaluate_policy(config: Config, progress: Progress, open_parts: OpenParts = local_parts) -> Path:
     """Judge the model on the held-out tasks without training; gives the folder `run.dir`."""
-    return asyncio.run(_with_loop(config, progress, config.eval.num_slots, TrainingLoop.evaluate))
+    slots = config.eval.num_slots
+    return asyncio.run(_with_loop(config, progress, slots, open_parts, TrainingLoop.evaluate))
 
 
 async def _with_loop(
-    config: Config, progress: Progress, num_slots: int, part: Callable[[TrainingLoop], Awaitable[None]]
+    config: Config,
+    progress: Progress,
+    num_slots: int,
+    open_parts: OpenParts,
+    work: Callable[[TrainingLoop], Awaitable[None]],
 ) -> Path:
     torch.manual_seed(config.train.seed)
     load_reward(config.rollout.reward)
     actor = build_actor(config)
-    with (
-        RunFolder(config, progress) as folder,
-        contextlib.closing(build_engine(config, actor, num_slots)) as engine,
-        contextlib.closing(LocalLearner(Learner(actor.model, config), actor)) as learner,
-        open_environments(config, actor, num_slots) as envs,
-        RolloutRunner(
-            engine, envs.make_env, num_slots, envs.timeout_s, envs.num_threads, config.rollout.num_retries
-        ) as runner,
-    ):
-        await engine.start()
-        weights = _engine_weights(config, engine, learner)
-        await part(TrainingLoop(config, actor, learner, weights, runner, folder, progress))
+    with RunFolder(config, progress) as folder:
+        async with open_parts(config, actor, num_slots) as parts:
+            envs, num_retries = parts.envs, config.rollout.num_retries
+            with RolloutRunner(
+                parts.engine, envs.make_env, num_slots, envs.timeout_s, envs.num_threads, num_retries
+            ) as runner:
+                await work(TrainingLoop(config, actor, parts, runner, folder, progress))
     return folder.path
-
-
-def _engine_weights(config: Config, engine: Engine, learner: LearnerClient) -> EngineWeights:
-    if shares_weights(config):
-        assert isinstance(engine, TransformersEngine)
-        return SharedWeights(engine, learner)
-    return PublishedCopies(engine, learner)
 
 
 class TrainingLoop:
@@ -86,15 +74,14 @@ class TrainingLoop:
         self,
         config: Config,
         actor: Actor,
-        learner: LearnerClient,
-        weights: EngineWeights,
+        parts: Parts,
         runner: RolloutRunner,
         folder: RunFolder,
         progress: Progress,
     ) -> None:
         self._label = "rl"
-        self._config, self._actor, self._learner = config, actor, learner
-        self._weights, self._runner, self._folder, self._progress = weights, runner, folder, progress
+        self._config, self._actor, self._learner = config, actor, parts.learner
+        self._weights, self._runner, self._folder, self._progress = parts.weights, runner, folder, progress
         split = config.rollout.split
         sampler = TaskSampler(split, actor.card.splits.get(split, 0), config.train.seed)
         sampling = rollout_sampling(config, actor, config.rollout.temperature)

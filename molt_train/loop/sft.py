@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -20,13 +21,16 @@ from molt_train.data.packing import WIDTH_STEP, make_micro_batches
 from molt_train.data.samples import Sample, demonstration_samples, language_samples
 from molt_train.data.tasks import TaskSampler, derive_seed
 from molt_train.demonstrations import demonstrate
-from molt_train.loop.actor import Actor, build_actor
+from molt_train.loop.actor import Actor, build_actor, load_policy
 from molt_train.model.export import export_model
 from molt_train.model.optimizer import build_adamw, learning_rate, set_learning_rate
 from molt_train.model.score import check_scores, score_tokens
 from molt_train.monitor.progress import Progress
 from molt_train.monitor.run_data import SFT_FOLDER
 from molt_train.monitor.writer import MetricsWriter
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _REPORT_EVERY = 10
 
@@ -39,11 +43,11 @@ def train_sft(config: Config, progress: Progress) -> Path:
     """
     folder = Path(config.run.dir) / SFT_FOLDER
     torch.manual_seed(config.sft.seed)
-    actor = build_actor(config)
+    actor, model = build_actor(config), load_policy(config)
     with MetricsWriter(folder) as writer:
         episodes = demonstrations(config, actor, progress)
-        fit(config, actor, episodes, progress, writer)
-    export_model(actor.model, actor.tokenizer, folder / "model")
+        fit(config, model, episodes, progress, writer)
+    export_model(model, actor.tokenizer, folder / "model")
     return folder
 
 
@@ -62,11 +66,11 @@ def continue_sft(
         The folder of the model, and the optimizer steps done.
     """
     folder = Path(config.run.dir) / SFT_FOLDER
-    actor = build_actor(config)
+    actor, model = build_actor(config), load_policy(config)
     episodes = demonstrations(config, actor, progress)
     with MetricsWriter(folder) as writer:
-        num_steps = fit(config, actor, episodes, progress, writer, time_limit_s, order_seed)
-    return export_model(actor.model, actor.tokenizer, folder / "model"), num_steps
+        num_steps = fit(config, model, episodes, progress, writer, time_limit_s, order_seed)
+    return export_model(model, actor.tokenizer, folder / "model"), num_steps
 
 
 def demonstrations(config: Config, actor: Actor, progress: Progress) -> list[Episode]:
@@ -94,14 +98,14 @@ def demonstrations(config: Config, actor: Actor, progress: Progress) -> list[Epi
 
 
 def fit(
-    config: Config, actor: Actor, episodes: Sequence[Episode], progress: Progress, writer: MetricsWriter,
-    time_limit_s: float = math.inf, order_seed: int | None = None,
+    config: Config, model: PreTrainedModel, episodes: Sequence[Episode], progress: Progress,
+    writer: MetricsWriter, time_limit_s: float = math.inf, order_seed: int | None = None,
 ) -> int:  # fmt: skip
     """Learn from the episodes for `sft.num_steps` optimizer steps, or until the time is up; gives the
     steps done."""
     section, betas, eps = config.sft, config.optimizer.betas, config.optimizer.eps
-    check_scores(actor.model)
-    optimizer = build_adamw(actor.model.parameters(), section.lr, betas, eps, section.weight_decay)
+    check_scores(model)
+    optimizer = build_adamw(model.parameters(), section.lr, betas, eps, section.weight_decay)
     progress.begin("supervised warm-up", section.num_steps)
     start = time.monotonic()
     for step in range(section.num_steps):
@@ -119,7 +123,7 @@ def fit(
             )
         else:
             samples = demonstration_samples(chosen)
-        loss, norm, num_tokens = _step(config, actor, optimizer, samples)
+        loss, norm, num_tokens = _step(config, model, optimizer, samples)
         if (step + 1) % _REPORT_EVERY == 0 or step + 1 == section.num_steps:
             seconds = max(time.monotonic() - begun, 1e-9)
             values = {
@@ -133,19 +137,19 @@ def fit(
 
 
 def _step(
-    config: Config, actor: Actor, optimizer: torch.optim.Optimizer, samples: Sequence[Sample]
+    config: Config, model: PreTrainedModel, optimizer: torch.optim.Optimizer, samples: Sequence[Sample]
 ) -> tuple[float, float, int]:
     """One optimizer step; gives its loss, gradient norm and number of tokens."""
     section = config.sft
     optimizer.zero_grad(set_to_none=True)
     total, num_tokens = 0.0, 0
     for batch in make_micro_batches(samples, section.micro_batch_tokens, width_step=WIDTH_STEP):
-        logprobs_N, _ = score_tokens(actor.model, batch, 1.0, section.autocast == "bfloat16")
+        logprobs_N, _ = score_tokens(model, batch, 1.0, section.autocast == "bfloat16")
         loss = -(batch.weights_N * logprobs_N).sum()
         loss.backward()
         total += float(loss.detach())
         num_tokens += batch.num_tokens
-    norm = float(torch.nn.utils.clip_grad_norm_(actor.model.parameters(), section.clip_norm or math.inf))
+    norm = float(torch.nn.utils.clip_grad_norm_(model.parameters(), section.clip_norm or math.inf))
     if math.isfinite(norm):
         optimizer.step()
     return total, norm, num_tokens

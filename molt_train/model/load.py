@@ -39,24 +39,16 @@ def load_model(
         ValueError: no such folder, a file is missing or broken, the architecture is not a causal language
             model, or weights, configuration and tokenizer do not belong together.
     """
-    folder = model_folder(path)
-    if not folder.is_dir():
-        raise ValueError(
-            f"model.path = {path!r} is no folder; give a model in the Hugging Face format, make one with "
-            f"`molt-train new-model`, or use {WEBSHOP_BASE!r} or {SMOLLM2_NAME!r}"
-        )
-    for name in ("config.json", "tokenizer_config.json"):
-        if not (folder / name).is_file():
-            raise ValueError(f"{folder} has no {name}; it is not a model in the Hugging Face format")
+    folder = _checked_folder(path)
     logging.disable_progress_bar()
     try:
         config = _without_dropout(AutoConfig.from_pretrained(folder, local_files_only=True))
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             folder, config=config, dtype=dtype, local_files_only=True, output_loading_info=True
         )
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ValueError(f"{folder} cannot be loaded as a causal language model: {error}") from error
+    tokenizer = load_tokenizer(path)
     model, report = loaded
     lost = sorted({*report["missing_keys"], *report["mismatched_keys"]}, key=str)
     if lost:
@@ -113,6 +105,28 @@ def _without_dropout(config: PreTrainedConfig) -> PreTrainedConfig:
         if isinstance(value, float) and ("dropout" in name or name.endswith("pdrop")):
             setattr(config, name, 0.0)
     return config
+
+
+def load_tokenizer(path: str) -> PreTrainedTokenizerBase:
+    """The tokenizer at `path` alone. Raises `ValueError` where there is none, or a broken one."""
+    folder = _checked_folder(path)
+    try:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise ValueError(f"{folder} cannot be loaded: its tokenizer is broken: {error}") from error
+
+
+def _checked_folder(path: str) -> Path:
+    folder = model_folder(path)
+    if not folder.is_dir():
+        raise ValueError(
+            f"model.path = {path!r} is no folder; give a model in the Hugging Face format, make one with "
+            f"`molt-train new-model`, or use {WEBSHOP_BASE!r} or {SMOLLM2_NAME!r}"
+        )
+    for name in ("config.json", "tokenizer_config.json"):
+        if not (folder / name).is_file():
+            raise ValueError(f"{folder} has no {name}; it is not a model in the Hugging Face format")
+    return folder
 
 
 def model_folder(path: str) -> Path:

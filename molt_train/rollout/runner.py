@@ -17,8 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
 
-from molt_envs import Episode, TokenEnv
-from molt_envs.workers import WorkerEnv
+from molt_envs import AgentEnv, Episode, TokenEnv
 from molt_train.rollout.engine import Engine, Sampling
 from molt_train.rollout.episode import EpisodeRequest, call_in_thread, run_episode
 from molt_train.rollout.supervision import supervise
@@ -166,7 +165,7 @@ class RolloutRunner:
             env = await call_in_thread(
                 "building an environment", self._make_env, self._executor, self._env_timeout_s
             )
-            if not (env.card.bounded or isinstance(env.env.unwrapped, WorkerEnv)):
+            if isinstance(env.env.unwrapped, AgentEnv) and not env.card.bounded:
                 await call_in_thread("closing an environment", env.close, self._executor, self._env_timeout_s)
                 raise ValueError(
                     f"{type(env.env.unwrapped).__name__} is not declared bounded (pure and quick); "

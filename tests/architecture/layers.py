@@ -17,6 +17,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "molt_train.learner",
         "molt_train.weight_sync",
         "molt_train.loop",
+        "molt_train.cluster",
         "molt_train.monitor.tensorboard",
     ),
     "transformers": ("molt_train.model", "molt_train.rollout"),

@@ -49,7 +49,7 @@ KILLED = """
 import os, signal
 from molt_train.weight_sync import WeightPublisher
 publisher = WeightPublisher()
-print(publisher.folder, flush=True)
+print(publisher.folder.path, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -60,4 +60,4 @@ def test_the_folder_of_a_killed_process_goes_with_the_next_publisher() -> None:
     assert done.returncode < 0 and left.is_dir()
     with WeightPublisher() as publisher:
         assert not left.exists()
-        assert publisher.folder.exists() and str(os.getpid()) in publisher.folder.name
+        assert publisher.folder.path.exists() and str(os.getpid()) in publisher.folder.path.name
