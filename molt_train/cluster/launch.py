@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
+from molt_train.cluster.reaper import reaping
 from molt_train.config.cluster import ClusterConfig
 
 Role = Literal["engine", "env", "learner"]
@@ -43,15 +44,17 @@ def connected(config: ClusterConfig) -> Generator[None]:
     if config.address == "local":
         options |= {"object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
         options |= {"_node_ip_address": "127.0.0.1", "resources": _local_roles()}
+    owned = reaping() if config.address == "local" else nullcontext()
     environment = {"env_vars": {"PYTHONPATH": str(Path(__file__).parents[2]), **_thread_settings()}}
-    try:
-        ray.init(log_to_driver=False, runtime_env=environment, **options)
-    except (ConnectionError, RuntimeError) as error:
-        raise ValueError(f"no Ray at cluster.address = {config.address!r}: {error}") from error
-    try:
-        yield
-    finally:
-        ray.shutdown()
+    with owned:
+        try:
+            ray.init(log_to_driver=False, runtime_env=environment, **options)
+        except (ConnectionError, RuntimeError) as error:
+            raise ValueError(f"no Ray at cluster.address = {config.address!r}: {error}") from error
+        try:
+            yield
+        finally:
+            ray.shutdown()
 
 
 def placed(config: ClusterConfig, role: Role) -> dict[str, Any]:
