@@ -45,6 +45,8 @@ class RolloutConfig(Section):
     """Times that an unresolved episode is played again before it stays unresolved."""
     max_unresolved_share: float = Field(default=0.5, ge=0, le=1)
     """A step with a greater share of unresolved episodes stops the run, with a table of the reasons."""
+    turn_timeout_s: float = Field(default=1800.0, gt=0, le=86_400)
+    """Bound of one turn in seconds, queueing included; when it expires the episode is unresolved."""
     stall_timeout_s: float = Field(default=3600.0, gt=0, le=604_800)
     """Longest time without an episode's end while the learner waits, in seconds; then the run stops."""
     deterministic: bool = True

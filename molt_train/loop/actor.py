@@ -106,6 +106,7 @@ def build_engine(config: Config, num_slots: int, model: PreTrainedModel | None =
             model_folder(config.model.path),
             max_context_tokens=rollout.max_context_tokens,
             num_slots=num_slots,
+            turn_timeout_s=rollout.turn_timeout_s,
             dtype="bfloat16" if rollout.autocast == "bfloat16" else config.model.dtype,
             seed=config.train.seed,
         )
@@ -115,6 +116,7 @@ def build_engine(config: Config, num_slots: int, model: PreTrainedModel | None =
         max_context_tokens=rollout.max_context_tokens,
         autocast_dtype=AUTOCAST[rollout.autocast],
         deterministic=rollout.in_order,
+        turn_timeout_s=rollout.turn_timeout_s,
     )
 
 

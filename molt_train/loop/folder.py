@@ -20,6 +20,7 @@ from molt_train.loop.actor import Actor
 from molt_train.model.checkpoint import load_latest, save_checkpoint
 from molt_train.model.random_state import capture_random_state, restore_random_state
 from molt_train.monitor.environment import write_environment
+from molt_train.monitor.jsonl import Scalar
 from molt_train.monitor.progress import Progress
 from molt_train.monitor.report import write_report
 from molt_train.monitor.samples import make_sample, write_samples
@@ -87,8 +88,12 @@ class RunFolder:
         state = {"learner": dict(learner), "random": capture_random_state(), "collector": dict(collector)}
         save_checkpoint(self.path / CHECKPOINTS, step, state, self._config.run.keep_last)
 
-    def record(self, step: int, values: Mapping[str, float]) -> None:
-        """Record one training step."""
+    def record(
+        self, step: int, values: Mapping[str, float], groups: Sequence[Mapping[str, Scalar]] = ()
+    ) -> None:
+        """Record one training step and the groups that it was on."""
+        for group in groups:
+            self._writer.write_group(step, group)
         self._writer.write(step, values)
         self._progress.step(step, values)
 

@@ -24,7 +24,12 @@ from molt_train.loop.failures import check_resolved
 from molt_train.loop.folder import MODEL, RunFolder
 from molt_train.loop.parts import OpenParts, Parts, local_parts
 from molt_train.loop.rollouts import shuffle_rewards
-from molt_train.loop.statistics import check_staleness, evaluation_metrics, rollout_metrics
+from molt_train.loop.statistics import (
+    check_staleness,
+    evaluation_metrics,
+    group_rows,
+    rollout_metrics,
+)
 from molt_train.monitor.progress import Progress
 from molt_train.rewards import load_reward
 from molt_train.rollout.runner import RolloutRunner
@@ -125,7 +130,7 @@ class TrainingLoop:
         values["num_retried"] = self._runner.num_retried - num_retried
         waits = self._runner.usage.waits() - before
         values |= self._folder.timings(start, sampled, time.monotonic(), waits, values)
-        self._folder.record(self._step, values)
+        self._folder.record(self._step, values, group_rows(graded))
 
     def _admit(self) -> None:
         self._collector.admit(self._config.train.num_steps - self._step)

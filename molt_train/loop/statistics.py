@@ -14,6 +14,7 @@ import numpy as np
 from molt_envs import Episode
 from molt_train.loop.evaluate import Evaluation
 from molt_train.metrics import OUTCOMES
+from molt_train.monitor.jsonl import Scalar
 from molt_train.rewards import Graded
 
 
@@ -63,6 +64,24 @@ def check_staleness(graded: Sequence[Graded], trained_version: int, bound: int) 
                 f"episode {item.episode.episode_id} has tokens {ages.min()} to {ages.max()} updates old; "
                 f"they must be 0 to {bound}"
             )
+
+
+def group_rows(graded: Sequence[Graded]) -> list[dict[str, Scalar]]:
+    """A batch's groups, one row each: which task, how its episodes ended, what they were worth."""
+    groups: defaultdict[str, list[Graded]] = defaultdict(list)
+    for item in graded:
+        groups[item.episode.group_id].append(item)
+    return [
+        {
+            "group_id": name,
+            "task_id": members[0].episode.task_id,
+            "num_episodes": len(members),
+            "num_unresolved": sum(item.episode.outcome == "unresolved" for item in members),
+            "num_action_tokens": sum(item.episode.num_action_tokens for item in members),
+            "reward_sum": math.fsum(item.reward for item in members if item.reward is not None),
+        }
+        for name, members in groups.items()
+    ]
 
 
 def _flat_group_share(graded: Sequence[Graded]) -> float:

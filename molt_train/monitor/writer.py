@@ -1,6 +1,7 @@
 """Writes a run's numbers: each metric to the file that the table of metrics names.
 
-In: a step and values by name. Out: `metrics.jsonl`, `timing.jsonl`, `evals.jsonl`, and what sinks make.
+In: a step and values by name. Out: `metrics.jsonl`, `timing.jsonl`, `evals.jsonl`, `groups.jsonl`, and what
+sinks make.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ from pathlib import Path
 from typing import Protocol
 
 from molt_train.metrics import METRICS, Stream
-from molt_train.monitor.jsonl import append_row, keep_until
+from molt_train.monitor.jsonl import Scalar, append_row, keep_until
 
 FILES: dict[Stream, str] = {"metrics": "metrics.jsonl", "timing": "timing.jsonl", "eval": "evals.jsonl"}
+GROUPS = "groups.jsonl"
+"""One line per group of episodes that was trained on."""
 
 
 class Sink(Protocol):
@@ -42,7 +45,7 @@ class MetricsWriter:
     def __init__(self, run_dir: Path, resume_step: int | None = None, sinks: tuple[Sink, ...] = ()) -> None:
         self._run_dir, self._sinks = run_dir, sinks
         run_dir.mkdir(parents=True, exist_ok=True)
-        for name in FILES.values():
+        for name in (*FILES.values(), GROUPS):
             path = run_dir / name
             if resume_step is not None:
                 keep_until(path, resume_step)
@@ -69,6 +72,10 @@ class MetricsWriter:
             if row:
                 append_row(self._run_dir / FILES[stream], {"step": step, **row})
         self._send(step, values)
+
+    def write_group(self, step: int, row: Mapping[str, Scalar]) -> None:
+        """Record a group that one training step was on."""
+        append_row(self._run_dir / GROUPS, {"step": step, **row})
 
     def write_eval(self, step: int, label: str, temperature: float, values: Mapping[str, float]) -> None:
         """Record one evaluation of the weights after `step` training steps.

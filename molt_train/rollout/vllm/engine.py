@@ -9,6 +9,7 @@ latest weights.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import os
 from collections.abc import Sequence
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_RESTARTS = 20
 """Times that a dead engine is started again."""
+HANG_TIMEOUT_S = 15.0
+"""For a sign of life from an engine whose turn took too long."""
 _LEAST_BATCHED_TOKENS = 4096
 _EXTENSION = "molt_train.rollout.vllm.worker.WorkerExtension"
 _BACKEND = "molt-file"
@@ -35,6 +38,10 @@ _SETTINGS = {
     "VLLM_LOGGING_LEVEL": "ERROR",
     "HF_HUB_OFFLINE": "1",
 }
+
+
+class _Died(EngineError):
+    """vLLM is gone or does not answer; another one can be started."""
 
 
 class VllmEngine:
@@ -123,7 +130,10 @@ class VllmEngine:
         self._weights = weights
         llm = await self._alive()
         if self._policy_version != weights.version:
-            await self._load(llm, weights)
+            try:
+                await self._load(llm, weights)
+            except _Died:
+                await self._alive()  # a new one, which loads them as it starts
 
     async def sample(self, prompt_ids: Sequence[int], sampling: Sampling) -> Generation:
         """One turn; see `EngineSession.generate`."""
@@ -136,6 +146,7 @@ class VllmEngine:
                     if output.finished:
                         return _generation(output.outputs[0], sampling)
         except TimeoutError:
+            await self._end_if_hung(llm)
             raise EngineError(f"vLLM gave no turn within {self._turn_timeout_s} s") from None
         except _dead_error() as error:
             raise EngineError(f"vLLM died in the middle of a turn: {error}") from error
@@ -166,6 +177,14 @@ class VllmEngine:
             if self._llm is None:
                 self._llm = await self._start()
             return self._llm
+
+    async def _end_if_hung(self, llm: AsyncLLM) -> None:
+        """An engine that does not even say its version is ended; the next turn starts another."""
+        if not llm.errored:
+            with contextlib.suppress(EngineError):
+                await self._wait("its version", llm.get_weight_version(), HANG_TIMEOUT_S)
+                return
+            _kill(llm)
 
     async def _start(self) -> AsyncLLM:
         for name, value in _SETTINGS.items():
@@ -210,6 +229,7 @@ class VllmEngine:
             await self._wait("resuming", llm.resume_generation(), timeout_s)
             served = await self._wait("its version", llm.get_weight_version(), timeout_s)
         except EngineError:
+            _kill(llm)
             llm.shutdown()  # neither the old nor the new policy: nobody may sample from it
             raise
         if served != version:
@@ -224,8 +244,10 @@ class VllmEngine:
         finally:
             task.cancel()
         if not task.done():
-            raise EngineError(f"vLLM: {what} took more than {timeout_s} s")
+            raise _Died(f"vLLM: {what} took more than {timeout_s} s")
         error = task.exception()
+        if isinstance(error, _dead_error()):
+            raise _Died(f"vLLM: {what} failed: {error}") from error
         if error is not None:
             raise EngineError(f"vLLM: {what} failed: {error}") from error
         return task.result()
@@ -314,6 +336,12 @@ def _generation(completion: Any, sampling: Sampling) -> Generation:
         )
     is_stopped = bool(ids) and ids[-1] in sampling.stop_ids
     return Generation(ids, logprobs, versions, "stop" if is_stopped else "length")
+
+
+def _kill(llm: AsyncLLM) -> None:
+    """A process that is stopped hears no request to end."""
+    for process in llm.engine_core.resources.engine_manager.processes:
+        process.kill()
 
 
 def _whole_prompts(max_context_tokens: int) -> dict[str, Any]:
