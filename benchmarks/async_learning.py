@@ -1,9 +1,9 @@
 """WebShop learned through vLLM in three modes, in one process and as Ray actors: the same success each time.
 
 One warm-up on noisy demonstrations, then six runs from it: sync, one step off and fully async, each without
-Ray and with it (two engines, two environment hosts, one learner). All are judged greedily on the same
-held-out tasks. Every finished part leaves its numbers in `build/prove/async_learning/`, so that a run that was stopped
-goes on where it was. Needs vLLM and Ray (`make install-vllm`).
+Ray and with it (two engines, two environment hosts, one learner). All are judged greedily on the same tasks.
+Every finished part leaves its numbers in `build/prove/async_learning/`, so that a run that was stopped goes
+on where it was. Needs vLLM and Ray (`make install-vllm`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""A run whose engine, environment workers and driver are killed or stopped 60 times ends as if nothing had been.
+"""A run whose engine, workers and driver are killed or stopped 60 times ends as if nothing had been.
 
-WebShop through vLLM, fully async, with environments in worker processes and a checkpoint at every step. At random
-moments an engine, a worker or the driver gets SIGKILL (the driver is started again and resumes), or an engine or a
-worker is stopped, so that it hangs. Then: the run ended, every task was trained on exactly once, no group had a row
-that was not played, and rewards are those of the undisturbed run. Needs vLLM (`make install-vllm`).
+WebShop through vLLM, fully async, with environments in worker processes and a checkpoint at every step. At
+random moments an engine, a worker or the driver gets SIGKILL (the driver is started again and resumes), or an
+engine or a worker is stopped, so that it hangs. Then: the run ended, every task was trained on exactly
+once, no group had a row that was not played, rewards are those of the undisturbed run. Needs vLLM (`make
+install-vllm`).
 """
 
 from __future__ import annotations
@@ -82,7 +83,13 @@ def disturb(folder: Path, num_steps: int, events: Sequence[str], seed: int) -> O
                 driver = _start(folder, num_steps)
             time.sleep(rng.uniform(*PAUSE_S))
             seen |= leftovers.descendants(driver.pid)
-            if waiting and driver.poll() is None and (pid := _victim(waiting[-1], driver.pid, rng)):
+            has_begun = (folder / "metrics.jsonl").exists()
+            if (
+                has_begun
+                and waiting
+                and driver.poll() is None
+                and (pid := _victim(waiting[-1], driver.pid, rng))
+            ):
                 event = waiting.pop()
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGSTOP if event.startswith("hang") else signal.SIGKILL)
@@ -95,7 +102,7 @@ def disturb(folder: Path, num_steps: int, events: Sequence[str], seed: int) -> O
     faults = _faults(folder, num_steps)
     if driver.returncode != 0:
         faults.append(f"the run ended with status {driver.returncode}")
-    faults += leftovers.settle(lambda: leftovers.still_alive(seen), 20)
+    faults += [_with_title(left) for left in leftovers.settle(lambda: leftovers.still_alive(seen), 20)]
     rows = read_rows(folder / "groups.jsonl")
     return Outcome(done, faults, [row["reward_sum"] / row["num_episodes"] for row in rows])
 
@@ -130,6 +137,13 @@ def _victim(event: str, driver: int, rng: random.Random) -> int | None:
             if mark in Path(f"/proc/{pid}/cmdline").read_bytes():
                 found.append(pid)
     return rng.choice(found) if found else None
+
+
+def _with_title(process: str) -> str:
+    with suppress(OSError):
+        title = Path(f"/proc/{process.split()[1]}/cmdline").read_bytes().replace(b"\0", b" ")
+        return f"{process} runs still: {title.decode(errors='replace')[:200]}"
+    return process
 
 
 def _faults(folder: Path, num_steps: int) -> list[str]:

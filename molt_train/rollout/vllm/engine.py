@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MAX_RESTARTS = 20
 """Times that a dead engine is started again."""
+START_TRIES = 3
 HANG_TIMEOUT_S = 15.0
 """For a sign of life from an engine whose turn took too long."""
 _LEAST_BATCHED_TOKENS = 4096
@@ -174,8 +175,11 @@ class VllmEngine:
                 if self.num_restarts > MAX_RESTARTS:
                     self._is_closed = True
                     raise EngineError(f"vLLM died {self.num_restarts} times; it is not started again")
-            if self._llm is None:
-                self._llm = await self._start()
+            for attempt in range(START_TRIES):
+                if self._llm is None:
+                    with contextlib.suppress(*([_Died] if attempt + 1 < START_TRIES else [])):
+                        self._llm = await self._start()
+            assert self._llm is not None
             return self._llm
 
     async def _end_if_hung(self, llm: AsyncLLM) -> None:
@@ -189,6 +193,7 @@ class VllmEngine:
     async def _start(self) -> AsyncLLM:
         for name, value in _SETTINGS.items():
             os.environ.setdefault(name, value)
+        os.environ["MOLT_VLLM_OWNER"] = str(os.getpid())
         os.environ["VLLM_CPU_KVCACHE_SPACE"] = str(max(1, self._cache_bytes >> 30))
         from vllm.config import WeightTransferConfig
         from vllm.engine.arg_utils import AsyncEngineArgs
@@ -199,7 +204,9 @@ class VllmEngine:
         )
         try:
             llm = AsyncLLM.from_engine_args(arguments)
-        except (RuntimeError, ValueError, OSError) as error:
+        except RuntimeError as error:  # its process died
+            raise _Died(f"vLLM did not start: {error}") from error
+        except (ValueError, OSError) as error:
             raise EngineError(f"vLLM did not start: {error}") from error
         self._vocab_size = llm.model_config.get_vocab_size()
         await self._wait("vLLM's first answer", llm.update_weight_version("0"), self._start_timeout_s)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from vllm.model_executor.model_loader.reload import finalize_layerwise_reload, i
 
 from molt_train.weight_sync import PublishedWeights, WeightMismatch, read_weights
 
+OWNER = "MOLT_VLLM_OWNER"
+"""Environment variable: the process that this one serves."""
 BACKEND = "molt-file"
 """Name of the transfer in vLLM's registry."""
 _PR_SET_PDEATHSIG = 1
@@ -115,10 +118,16 @@ class WorkerExtension:
 
 
 def _die_with_parent() -> None:
-    parent = os.getppid()
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the line above
+    if os.environ.get(OWNER) not in (None, *map(str, _ancestors())):  # it died before the line above
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _ancestors() -> Iterator[int]:
+    pid = os.getpid()
+    while pid > 1:
+        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        yield pid
 
 
 WeightTransferEngineFactory.register_engine(BACKEND, FileWeightTransfer)
