@@ -57,7 +57,7 @@ def slow_environments() -> None:
     difference = abs(learner_s / rollout_s - 1)
     record(
         f"{NAME}.episodes",
-        f"fully async ≥ {LEAST_RATIO}× the episodes/s of sync, learner within {MOST_DIFFERENCE:.0%} of rollout",
+        f"fully async ≥ {LEAST_RATIO}× the episodes/s of sync, learner ±{MOST_DIFFERENCE:.0%} of rollout",
         ratio, ratio >= LEAST_RATIO and difference <= MOST_DIFFERENCE,
         {"learner_s": learner_s, "rollout_s": rollout_s, "sigma": SIGMA, "median_s": MEDIAN_S,
          "sync": sync, "fully_async": overlapped},

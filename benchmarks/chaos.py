@@ -99,7 +99,7 @@ def disturb(folder: Path, num_steps: int, events: Sequence[str], seed: int) -> O
                     driver.wait()
     finally:
         driver.kill()
-    faults = _faults(folder, num_steps)
+    faults = record_faults(folder, num_steps)
     if driver.returncode != 0:
         faults.append(f"the run ended with status {driver.returncode}")
     faults += [_with_title(left) for left in leftovers.settle(lambda: leftovers.still_alive(seen), 20)]
@@ -141,12 +141,14 @@ def _victim(event: str, driver: int, rng: random.Random) -> int | None:
 
 def _with_title(process: str) -> str:
     with suppress(OSError):
-        title = Path(f"/proc/{process.split()[1]}/cmdline").read_bytes().replace(b"\0", b" ")
-        return f"{process} runs still: {title.decode(errors='replace')[:200]}"
+        folder = Path(f"/proc/{process.split()[1]}")
+        title = folder.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        state, parent = folder.joinpath("stat").read_text().rpartition(")")[2].split()[:2]
+        return f"{process} (state {state}, parent {parent}) runs still: {title[:200]}"
     return process
 
 
-def _faults(folder: Path, num_steps: int) -> list[str]:
+def record_faults(folder: Path, num_steps: int) -> list[str]:
     """What the records say that should not be."""
     rows: list[dict[str, Any]] = read_rows(folder / "groups.jsonl")
     steps = [row["step"] for row in read_rows(folder / "metrics.jsonl")]

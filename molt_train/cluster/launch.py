@@ -12,8 +12,8 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
-from molt_train.cluster.reaper import reaping
 from molt_train.config.cluster import ClusterConfig
+from molt_train.reaper import reaping
 
 Role = Literal["engine", "env", "learner"]
 OBJECT_STORE_BYTES = 256 << 20

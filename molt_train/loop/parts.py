@@ -16,6 +16,7 @@ from molt_train.loop.actor import Actor, build_engine, load_policy
 from molt_train.loop.engine_weights import EngineWeights, PublishedCopies, SharedWeights
 from molt_train.loop.environments import EnvSource, open_environments
 from molt_train.loop.learner_client import LearnerClient, LocalLearner
+from molt_train.reaper import reaping
 from molt_train.rollout.engine import Engine
 from molt_train.rollout.transformers_engine import TransformersEngine
 
@@ -47,6 +48,7 @@ async def local_parts(config: Config, actor: Actor, num_slots: int) -> AsyncGene
     model = load_policy(config)
     shares = config.rollout.engine == "transformers" and config.rollout.mode == "sync"
     with (
+        reaping() if config.rollout.engine == "vllm" else contextlib.nullcontext(),
         contextlib.closing(build_engine(config, num_slots, model if shares else None)) as engine,
         contextlib.closing(LocalLearner(Learner(model, config), actor.tokenizer)) as learner,
         open_environments(config, actor, num_slots) as envs,

@@ -1,7 +1,7 @@
-"""Ends what a killed driver leaves of a Ray that it started: agents of Ray's that outlive their raylet.
+"""Ends what a killed driver leaves: engines that were starting, agents of a Ray that it had started.
 
 In: the driver's process, watched from another one, and a pipe that closes with it. Out: no process that was
-seen below the driver runs. `python -m molt_train.cluster.reaper PID`
+seen below the driver runs. A driver that lives ends its own. `python -m molt_train.reaper PID`
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ Seen = dict[int, str]
 
 @contextmanager
 def reaping() -> Generator[None]:
-    """Whatever is started in the block ends with this process, however this ends."""
-    command = [sys.executable, "-m", "molt_train.cluster.reaper", str(os.getpid())]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    """Whatever is started in the block ends with this process, should it be killed."""
+    command = [sys.executable, "-m", "molt_train.reaper", str(os.getpid())]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
     reaper = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, start_new_session=True)
     assert reaper.stdin is not None
     try:
         yield
     finally:
         reaper.stdin.close()
-        reaper.wait(GRACE_S + 2 * PATIENCE_S)
+        reaper.wait(PATIENCE_S)
 
 
 def below(roots: Seen) -> Seen:
@@ -74,6 +74,8 @@ def main(driver: int) -> None:
     root, seen = {driver: fields[19]}, Seen()
     while not select.select([sys.stdin], [], [], LOOK_EVERY_S)[0]:
         seen = living(seen) | below(root)
+    if living(root):
+        return
     seen |= below(seen)
     seen.pop(os.getpid(), None)
     end = time.monotonic() + GRACE_S
