@@ -49,9 +49,18 @@ def on_cluster(address: str, *more: str) -> list[str]:
     ]  # fmt: skip
 
 
-def test_the_same_seed_gives_the_local_runs_numbers(address: str, tmp_path: Path) -> None:
-    train(settings(tmp_path / "local", NUM_STEPS), Silent())
-    train(settings(tmp_path / "ray", NUM_STEPS, *on_cluster(address)), Silent(), cluster_parts)
+VLLM_ONE_BY_ONE = [
+    "rollout.engine=vllm", "rollout.num_slots=1", "eval.num_slots=1", "rollout.num_tasks=1",
+    "eval.num_tasks=1", ]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [[], VLLM_ONE_BY_ONE], ids=["in-process", "vllm"])
+def test_the_same_seed_gives_the_local_runs_numbers(more: list[str], address: str, tmp_path: Path) -> None:
+    if more:
+        pytest.importorskip("vllm", reason="vLLM is not installed: make install-vllm")
+    train(settings(tmp_path / "local", NUM_STEPS, *more), Silent())
+    cluster = [*on_cluster(address), "cluster.num_env_hosts=1"] if more else on_cluster(address)
+    train(settings(tmp_path / "ray", NUM_STEPS, *more, *cluster), Silent(), cluster_parts)
     assert metrics(tmp_path / "ray") == metrics(tmp_path / "local")
 
 

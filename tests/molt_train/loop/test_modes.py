@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ import numpy as np
 import pytest
 
 from molt_envs import Episode, episode_from_msgpack
-from molt_train.config import load_config
+from molt_train.config import Config, load_config
 from molt_train.loop.collector import Stalled
 from molt_train.loop.failures import TooManyUnresolved
 from molt_train.loop.run import train
@@ -29,14 +32,18 @@ MODES = {
 BOUNDS = {"sync": 0, "one_step_off": 1, "fully_async": 2, "never_stale": 0}
 
 
-def run(folder: Path, *overrides: str) -> Path:
+def config_of(folder: Path, *overrides: str) -> Config:
     settings = [
         f"model.path={WEBSHOP_BASE}", f"run.dir={folder}", f"rollout.num_tasks={NUM_TASKS}",
         f"rollout.group_size={GROUP_SIZE}", "rollout.num_slots=4", "rollout.max_turn_tokens=16",
         "rollout.max_context_tokens=640", "eval.num_tasks=1", "eval.num_slots=1",
         f"train.num_steps={NUM_STEPS}", "run.num_samples=0",
     ]  # fmt: skip
-    train(load_config("webshop", [*settings, *overrides]), Silent())
+    return load_config("webshop", [*settings, *overrides])
+
+
+def run(folder: Path, *overrides: str) -> Path:
+    train(config_of(folder, *overrides), Silent())
     return folder
 
 
@@ -82,7 +89,7 @@ def test_an_async_run_that_is_interrupted_trains_on_every_task_once(
     class Killed(BaseException):
         pass
 
-    def kill(folder: Any, step: int, values: Any) -> None:
+    def kill(step: int) -> None:
         if step == 3:
             raise Killed
 
@@ -93,7 +100,7 @@ def test_an_async_run_that_is_interrupted_trains_on_every_task_once(
         patch.setattr(
             RunFolder,
             "record",
-            lambda self, step, values: (kill(self, step, values), record(self, step, values)),
+            lambda self, step, *rest: (kill(step), record(self, step, *rest)),
         )
         with pytest.raises(Killed):
             run(tmp_path / "run", *settings)
@@ -119,8 +126,6 @@ def test_an_async_run_that_is_interrupted_trains_on_every_task_once(
 
 def slow_reward(episode: Episode) -> float:
     """A grader that hangs on some episodes."""
-    import time
-
     if episode.episode_id.endswith("/1"):
         time.sleep(1.5)
     return 1.0
@@ -149,3 +154,54 @@ def test_too_many_unresolved_stop_the_run_with_a_table(tmp_path: Path) -> None:
 def test_a_run_in_which_nothing_ends_says_what_it_waits_for(tmp_path: Path) -> None:
     with pytest.raises(Stalled, match=r"no episode ended for 0.001 s; 2 groups are under way: train:\d+"):
         run(tmp_path / "run", "rollout.stall_timeout_s=0.001")
+
+
+def test_what_is_trained_on_is_what_was_sampled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """tinker-cookbook PR822: slow episodes were dropped as stale, so long ones were seldom learned from."""
+    from molt_train.rollout.runner import RolloutRunner
+
+    sampled: list[Episode] = []
+    play = RolloutRunner._play
+
+    async def spy(self: RolloutRunner, env: Any, job: Any) -> Episode:
+        episode = await play(self, env, job)
+        if not episode.episode_id.startswith("eval"):
+            sampled.append(episode)
+        return episode
+
+    monkeypatch.setattr(RolloutRunner, "_play", spy)
+    trained = record_trained(monkeypatch)
+    run(tmp_path / "run", *MODES["fully_async"])
+
+    def lengths(episodes: list[Episode]) -> Counter[int]:
+        return Counter(episode.num_action_tokens for episode in episodes)
+
+    assert len(sampled) == NUM_STEPS * NUM_TASKS * GROUP_SIZE
+    assert lengths(sampled) == lengths(trained)
+
+
+@pytest.mark.parametrize("where", ["rollout", "update", "evaluation"])
+def test_an_interrupt_ends_the_run_from_any_state(where: str, tmp_path: Path) -> None:
+    """prime-rl#2912: with the trainer done and the generator paused, the end never came."""
+
+    class Interrupting(Silent):
+        def phase(self, what: str, total: int = 0) -> None:
+            if what == where and (tmp_path / "run" / "evals.jsonl").exists() == (where != "evaluation"):
+                os.kill(os.getpid(), signal.SIGINT)
+
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        train(config_of(tmp_path / "run", *MODES["fully_async"]), Interrupting())
+    assert time.monotonic() - started < 30
+
+
+def test_an_error_beside_the_loop_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SkyRL PR1691: an exception in a background task was swallowed, and the run idled for ever."""
+    from molt_train.loop import collector
+
+    def lose(*_: Any) -> None:
+        raise ZeroDivisionError("lost in the background")
+
+    monkeypatch.setattr(collector, "penalise_length", lose)
+    with pytest.raises(ZeroDivisionError, match="lost in the background"):
+        run(tmp_path / "run", *MODES["fully_async"])
