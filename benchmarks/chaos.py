@@ -33,8 +33,8 @@ NAME = "chaos"
 NUM_STEPS, NUM_TASKS, GROUP_SIZE = 150, 4, 2
 EVENTS = ("kill engine",) * 20 + ("kill worker",) * 20 + ("kill driver",) * 10 + (
     "hang engine",) * 4 + ("hang worker",) * 6  # fmt: skip
-PAUSE_S = (1.0, 5.0)
-"""Between two events."""
+PAUSE_S = (0.2, 2.5)
+"""Between two looks; an event comes after at least one more step."""
 PATIENCE_S = 3600.0
 Z_95 = 1.96
 
@@ -74,6 +74,7 @@ def disturb(folder: Path, num_steps: int, events: Sequence[str], seed: int) -> O
     done: list[str] = []
     seen: set[tuple[int, str]] = set()
     end = time.monotonic() + PATIENCE_S
+    last_step = 0
     driver = _start(folder, num_steps)
     try:
         while driver.poll() is None or driver.returncode == -signal.SIGKILL:
@@ -83,18 +84,15 @@ def disturb(folder: Path, num_steps: int, events: Sequence[str], seed: int) -> O
                 driver = _start(folder, num_steps)
             time.sleep(rng.uniform(*PAUSE_S))
             seen |= leftovers.descendants(driver.pid)
-            has_begun = (folder / "metrics.jsonl").exists()
-            if (
-                has_begun
-                and waiting
-                and driver.poll() is None
-                and (pid := _victim(waiting[-1], driver.pid, rng))
-            ):
+            num_done = len(read_rows(folder / "metrics.jsonl"))
+            may_act = num_done > last_step and driver.poll() is None
+            if waiting and may_act and (pid := _victim(waiting[-1], driver.pid, rng)):
+                last_step = num_done
                 event = waiting.pop()
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGSTOP if event.startswith("hang") else signal.SIGKILL)
                     done.append(event)
-                    print(f"{len(read_rows(folder / 'metrics.jsonl')):4d} steps  {event}", flush=True)
+                    print(f"{num_done:4d} steps  {event}", flush=True)
                 if event == "kill driver":
                     driver.wait()
     finally:

@@ -158,6 +158,8 @@ class VllmEngine:
         self._is_closed = True
         if self._llm is not None:
             self._llm.shutdown()
+            # Its finaliser calls it again, and fails aloud when the interpreter has half ended.
+            self._llm.shutdown = _nothing  # pyright: ignore[reportAttributeAccessIssue]
             self._llm = None
 
     async def _alive(self) -> AsyncLLM:
@@ -343,6 +345,10 @@ def _generation(completion: Any, sampling: Sampling) -> Generation:
         )
     is_stopped = bool(ids) and ids[-1] in sampling.stop_ids
     return Generation(ids, logprobs, versions, "stop" if is_stopped else "length")
+
+
+def _nothing(*_: object, **__: object) -> None:
+    pass
 
 
 def _kill(llm: AsyncLLM) -> None:
