@@ -20,6 +20,7 @@ OBJECT_STORE_BYTES = 256 << 20
 """Of a local Ray: one version of a small policy at a time goes through it."""
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_worker_niceness": "0",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_DEDUP_LOGS": "1",
 }

@@ -1,4 +1,8 @@
-"""Faults in the trainer that a test must find. In: nothing. Out: `MUTANTS`."""
+"""Faults in the trainer that a test must find. In: nothing. Out: `_T_BUFFER =
+"tests/molt_train/loop/test_buffer.py" _T_MODES = "tests/molt_train/loop/test_modes.py"
+_T_UPDATES = "tests/molt_train/rollout/test_transformers_engine_updates.py"
+
+MUTANTS`."""
 
 from __future__ import annotations
 
@@ -260,8 +264,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "episodes-in-order-of-completion",
         _RUNNER,
-        "return [results[index] for index in range(len(requests))]",
-        "return list(results.values())",
+        "return await asyncio.gather(*map(one, futures))",
+        "return [await one(future) for future in asyncio.as_completed(futures)]",
         f"{_T_RUNNER}::test_episodes_come_back_in_the_order_asked_for",
     ),
     Mutant(
@@ -274,8 +278,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "cache-longer-than-computed",
         "molt_train/rollout/turn.py",
-        "min(common_prefix(self.prompt_ids, cached_ids), len(self.prompt_ids) - 1)",
-        "min(len(cached_ids), len(self.prompt_ids) - 1)",
+        "min(common_prefix(self.known_ids, cached_ids), self.num_tokens - 1)",
+        "min(len(cached_ids), self.num_tokens - 1)",
         f"{_T_ENGINE}::test_a_rewritten_history_is_computed_from_the_common_prefix",
     ),
     Mutant(
@@ -464,8 +468,86 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "retry-without-end",
         "molt_train/rollout/runner.py",
-        "for attempt in range(1 + self._num_retries):",
-        "for attempt in range(99):",
+        "for _ in range(self._num_retries):",
+        "for _ in range(99):",
         "tests/molt_train/rollout/test_runner.py::test_an_unresolved_episode_is_played_again_so_often_and_counted",
+    ),
+    Mutant(
+        "staleness-one-more",
+        "molt_train/loop/buffer.py",
+        "return self._num_groups * (self._max_staleness + 1) - num_outstanding",
+        "return self._num_groups * (self._max_staleness + 2) - num_outstanding",
+        _T_BUFFER,
+    ),
+    Mutant(
+        "newest-groups-first",
+        "molt_train/loop/buffer.py",
+        "key=lambda group: (group.policy_version, group.index))[:size]",
+        "key=lambda group: (-group.policy_version, group.index))[:size]",
+        _T_BUFFER,
+    ),
+    Mutant(
+        "deadline-forgotten",
+        "molt_train/loop/buffer.py",
+        "if len(batch) < size or not self._leaves_all_deadlines(batch, version):",
+        "if len(batch) < size:",
+        _T_BUFFER,
+    ),
+    Mutant(
+        "training-batch-not-counted",
+        "molt_train/loop/buffer.py",
+        "num_outstanding = len(self._outstanding) + len(self._in_training)",
+        "num_outstanding = len(self._outstanding)",
+        "tests/molt_train/loop/test_buffer.py::test_a_batch_in_training_counts_until_it_is_trained",
+    ),
+    Mutant(
+        "stale-cache-after-an-update-under-way",
+        "molt_train/rollout/turn.py",
+        "self.slot, self.num_cached = None, 0",
+        "self.slot = None",
+        _T_UPDATES,
+    ),
+    Mutant(
+        "turns-keep-old-keys-after-an-update",
+        "molt_train/rollout/batch_scheduler.py",
+        "                seat.turn.leave()\n        self._running = []\n",
+        "                pass\n",
+        _T_UPDATES,
+    ),
+    Mutant(
+        "old-version-on-new-tokens",
+        "molt_train/rollout/batch_scheduler.py",
+        "        self.policy_version = policy_version\n        for seat in self._running:",
+        "        for seat in self._running:",
+        _T_UPDATES,
+    ),
+    Mutant(
+        "ended-attempts-lost-in-a-checkpoint",
+        "molt_train/loop/collector.py",
+        "for attempt, item in sorted(group.graded.items())",
+        "for attempt, item in sorted(group.graded.items())[:0]",
+        f"{_T_MODES}::test_an_async_run_that_is_interrupted_trains_on_every_task_once",
+    ),
+    Mutant(
+        "unresolved-share-unchecked",
+        "molt_train/loop/failures.py",
+        "if num_unresolved > max_share * len(episodes):",
+        "if num_unresolved > len(episodes):",
+        f"{_T_MODES}::test_too_many_unresolved_stop_the_run_with_a_table",
+    ),
+    Mutant(
+        "router-forgets-the-latest-weights",
+        "molt_train/rollout/router.py",
+        "while place.engine.policy_version != self._version() and self._weights is not None:",
+        "while False:",
+        "tests/molt_train/rollout/test_router.py::"
+        "test_a_failed_engine_is_left_out_and_comes_back_with_the_latest_weights",
+    ),
+    Mutant(
+        "served-version-not-compared",
+        "molt_train/loop/engine_weights.py",
+        "if self._engine.policy_version != weights.version:",
+        "if False:",
+        "tests/molt_train/loop/test_engine_weights.py::test_an_engine_that_goes_on_with_old_weights_is_noticed",
     ),
 ]
