@@ -1,8 +1,4 @@
-"""Faults in the trainer that a test must find. In: nothing. Out: `_T_BUFFER =
-"tests/molt_train/loop/test_buffer.py" _T_MODES = "tests/molt_train/loop/test_modes.py"
-_T_UPDATES = "tests/molt_train/rollout/test_transformers_engine_updates.py"
-
-MUTANTS`."""
+"""Faults in the trainer that a test must find. In: nothing. Out: `MUTANTS`."""
 
 from __future__ import annotations
 
@@ -21,6 +17,10 @@ _T_PACKING, _T_SAMPLES = f"{_TESTS}/data/test_packing.py", f"{_TESTS}/data/test_
 _T_LEARNER, _T_FIELD = f"{_TESTS}/test_learner.py", f"{_TESTS}/test_field_cases.py"
 _T_EPISODE, _T_RUNNER = f"{_TESTS}/rollout/test_episode.py", f"{_TESTS}/rollout/test_runner.py"
 _T_ENGINE = f"{_TESTS}/rollout/test_transformers_engine.py"
+
+_T_BUFFER = f"{_TESTS}/loop/test_buffer.py"
+_T_MODES = f"{_TESTS}/loop/test_modes.py"
+_T_UPDATES = f"{_TESTS}/rollout/test_transformers_engine_updates.py"
 
 MUTANTS: list[Mutant] = [
     Mutant(
