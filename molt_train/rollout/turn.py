@@ -75,7 +75,7 @@ class Turn:
 
     def leave(self) -> None:
         """Give the slot up in the middle of the turn, to join again: its keys and values no longer hold."""
-        self.slot, self.num_cached = None, 0
+        self.slot = None
 
     def computed_ids(self) -> list[int]:
         """The ids whose keys and values lie in the slot: the last sampled id has not been fed yet."""

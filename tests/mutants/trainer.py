@@ -18,9 +18,9 @@ _T_LEARNER, _T_FIELD = f"{_TESTS}/test_learner.py", f"{_TESTS}/test_field_cases.
 _T_EPISODE, _T_RUNNER = f"{_TESTS}/rollout/test_episode.py", f"{_TESTS}/rollout/test_runner.py"
 _T_ENGINE = f"{_TESTS}/rollout/test_transformers_engine.py"
 
-_T_BUFFER = f"{_TESTS}/loop/test_buffer.py"
+_T_BUFFER = f"{_TESTS}/loop/test_buffer.py::test_every_group_is_trained_on_once_and_none_too_late"
 _T_MODES = f"{_TESTS}/loop/test_modes.py"
-_T_UPDATES = f"{_TESTS}/rollout/test_transformers_engine_updates.py"
+_T_UPDATES = f"{_TESTS}/rollout/test_transformers_engine_updates.py::test_turns_go_on_with_the_new_weights"
 
 MUTANTS: list[Mutant] = [
     Mutant(
@@ -499,13 +499,6 @@ MUTANTS: list[Mutant] = [
         "num_outstanding = len(self._outstanding) + len(self._in_training)",
         "num_outstanding = len(self._outstanding)",
         "tests/molt_train/loop/test_buffer.py::test_a_batch_in_training_counts_until_it_is_trained",
-    ),
-    Mutant(
-        "stale-cache-after-an-update-under-way",
-        "molt_train/rollout/turn.py",
-        "self.slot, self.num_cached = None, 0",
-        "self.slot = None",
-        _T_UPDATES,
     ),
     Mutant(
         "turns-keep-old-keys-after-an-update",
