@@ -148,7 +148,7 @@ def test_a_killed_engine_fails_its_turns_and_comes_back_with_the_latest_weights(
         for pid, _ in engine_processes():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        with pytest.raises(EngineError, match="died in the middle of a turn"):
+        with pytest.raises(EngineError, match=r"vLLM: .*a turn"):
             async with asyncio.timeout(30):
                 await turn
 
@@ -157,6 +157,29 @@ def test_a_killed_engine_fails_its_turns_and_comes_back_with_the_latest_weights(
     assert served.engine.num_restarts >= 1
     assert set(turn.policy_versions) == {version}
     assert turn.logprobs == pytest.approx(learner_logprobs(served.model, PROMPT, turn.token_ids), abs=MAX_GAP)
+
+
+def test_an_engine_that_dies_in_an_update_is_noticed_at_once(served: Served) -> None:
+    weights = update(served)
+    newer = served.publisher.publish(served.model, weights.version + 1)
+
+    async def kill_it() -> float:
+        for pid, _ in engine_processes():
+            with contextlib.suppress(ProcessLookupError, OSError):
+                if b"EngineCore" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    os.kill(pid, signal.SIGSTOP)  # the update's calls wait
+        update_task = asyncio.create_task(served.engine.update_weights(newer))
+        await asyncio.sleep(0.5)
+        begun = time.monotonic()
+        for pid, _ in engine_processes():
+            with contextlib.suppress(ProcessLookupError, OSError):
+                if b"EngineCore" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    os.kill(pid, signal.SIGKILL)
+        await update_task
+        return time.monotonic() - begun
+
+    assert served.run(kill_it()) < 60
+    assert set(served.sample(Sampling(4)).policy_versions) == {newer.version}
 
 
 @pytest.mark.parametrize("kind", ["tied", "experts"])

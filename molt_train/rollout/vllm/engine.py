@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import itertools
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 MAX_RESTARTS = 20
 """Times that a dead engine is started again."""
+LOOK_EVERY_S = 0.5
 START_TRIES = 3
 HANG_TIMEOUT_S = 15.0
 """For a sign of life from an engine whose turn took too long."""
@@ -140,26 +142,25 @@ class VllmEngine:
         """One turn; see `EngineSession.generate`."""
         llm = await self._alive()
         self._check_ids(prompt_ids, sampling)
-        prompt, parameters = self._request(prompt_ids, sampling)
+        turn = self._turn(llm, *self._request(prompt_ids, sampling))
         try:
-            async with asyncio.timeout(self._turn_timeout_s):
-                async for output in llm.generate(prompt, parameters, f"turn-{next(self._numbers)}"):
-                    if output.finished:
-                        return _generation(output.outputs[0], sampling)
-        except TimeoutError:
+            completion = await self._wait(llm, "a turn", turn, self._turn_timeout_s)
+        except _Died:
             await self._end_if_hung(llm)
-            raise EngineError(f"vLLM gave no turn within {self._turn_timeout_s} s") from None
-        except _dead_error() as error:
-            raise EngineError(f"vLLM died in the middle of a turn: {error}") from error
+            raise
+        return _generation(completion, sampling)
+
+    async def _turn(self, llm: AsyncLLM, prompt: Any, parameters: Any) -> Any:
+        async for output in llm.generate(prompt, parameters, f"turn-{next(self._numbers)}"):
+            if output.finished:
+                return output.outputs[0]
         raise EngineError("vLLM ended a turn without a result")
 
     def close(self) -> None:
         """End vLLM's process; idempotent."""
         self._is_closed = True
         if self._llm is not None:
-            self._llm.shutdown()
-            # Its finaliser calls it again, and fails aloud when the interpreter has half ended.
-            self._llm.shutdown = _nothing  # pyright: ignore[reportAttributeAccessIssue]
+            _end(self._llm)
             self._llm = None
 
     async def _alive(self) -> AsyncLLM:
@@ -171,7 +172,7 @@ class VllmEngine:
         self._starting = self._starting or asyncio.Lock()
         async with self._starting:
             if self._llm is not None and self._llm.errored:
-                self._llm.shutdown()
+                _end(self._llm)
                 self._llm = None
                 self.num_restarts += 1
                 if self.num_restarts > MAX_RESTARTS:
@@ -188,9 +189,9 @@ class VllmEngine:
         """An engine that does not even say its version is ended; the next turn starts another."""
         if not llm.errored:
             with contextlib.suppress(EngineError):
-                await self._wait("its version", llm.get_weight_version(), HANG_TIMEOUT_S)
+                await self._wait(llm, "its version", llm.get_weight_version(), HANG_TIMEOUT_S)
                 return
-            _kill(llm)
+            _retire(llm)
 
     async def _start(self) -> AsyncLLM:
         for name, value in _SETTINGS.items():
@@ -211,7 +212,7 @@ class VllmEngine:
         except (ValueError, OSError) as error:
             raise EngineError(f"vLLM did not start: {error}") from error
         self._vocab_size = llm.model_config.get_vocab_size()
-        await self._wait("vLLM's first answer", llm.update_weight_version("0"), self._start_timeout_s)
+        await self._wait(llm, "vLLM's first answer", llm.update_weight_version("0"), self._start_timeout_s)
         self._policy_version = 0
         if self._weights is not None:
             await self._load(llm, self._weights)
@@ -229,29 +230,33 @@ class VllmEngine:
         version = str(weights.version)
         timeout_s = self._update_timeout_s
         try:
-            await self._wait("pausing", llm.pause_generation(mode="keep", clear_cache=False), timeout_s)
-            await self._wait("starting the update", llm.start_weight_update(), timeout_s)
+            await self._wait(llm, "pausing", llm.pause_generation(mode="keep", clear_cache=False), timeout_s)
+            await self._wait(llm, "starting the update", llm.start_weight_update(), timeout_s)
             request = WeightTransferUpdateRequest(update_info=info)
-            await self._wait("loading the weights", llm.update_weights(request), timeout_s)
-            await self._wait("finishing", llm.finish_weight_update(weight_version=version), timeout_s)
-            await self._wait("dropping caches", llm.reset_prefix_cache(True), timeout_s)
-            await self._wait("resuming", llm.resume_generation(), timeout_s)
-            served = await self._wait("its version", llm.get_weight_version(), timeout_s)
+            await self._wait(llm, "loading the weights", llm.update_weights(request), timeout_s)
+            await self._wait(llm, "finishing", llm.finish_weight_update(weight_version=version), timeout_s)
+            await self._wait(llm, "dropping caches", llm.reset_prefix_cache(True), timeout_s)
+            await self._wait(llm, "resuming", llm.resume_generation(), timeout_s)
+            served = await self._wait(llm, "its version", llm.get_weight_version(), timeout_s)
         except EngineError:
-            _kill(llm)
-            llm.shutdown()  # neither the old nor the new policy: nobody may sample from it
+            _retire(llm)  # neither the old nor the new policy: nobody may sample from it
             raise
         if served != version:
             raise EngineError(f"vLLM serves version {served} after it was given {version}")
         self._policy_version = weights.version
 
-    async def _wait(self, what: str, call: Any, timeout_s: float) -> Any:
+    async def _wait(self, llm: AsyncLLM, what: str, call: Any, timeout_s: float) -> Any:
         """A call of vLLM's with a time-out and its errors as ours; they come as plain `Exception`s."""
         task = asyncio.ensure_future(call)
+        end = time.monotonic() + timeout_s
         try:
-            await asyncio.wait({task}, timeout=timeout_s)
+            # A call that was under way when the process died never ends, so its life is looked at meanwhile.
+            while not task.done() and not llm.errored and time.monotonic() < end:
+                await asyncio.wait({task}, timeout=LOOK_EVERY_S)
         finally:
             task.cancel()
+        if not task.done() and llm.errored:
+            raise _Died(f"vLLM: it died while {what} was waited for")
         if not task.done():
             raise _Died(f"vLLM: {what} took more than {timeout_s} s")
         error = task.exception()
@@ -351,10 +356,17 @@ def _nothing(*_: object, **__: object) -> None:
     pass
 
 
-def _kill(llm: AsyncLLM) -> None:
-    """A process that is stopped hears no request to end."""
+def _end(llm: AsyncLLM) -> None:
+    """Its finaliser ends it again, and fails aloud when the interpreter has half ended."""
+    llm.shutdown()
+    llm.shutdown = _nothing
+
+
+def _retire(llm: AsyncLLM) -> None:
+    """Kill its process, which may be stopped and hear no request to end; nobody uses it again."""
     for process in llm.engine_core.resources.engine_manager.processes:
         process.kill()
+    _end(llm)
 
 
 def _whole_prompts(max_context_tokens: int) -> dict[str, Any]:
