@@ -161,7 +161,8 @@ async def _alone(engine: TransformersEngine, played: Sequence[RecordingSession])
             order, recorded = waiting.pop()
             session = engine.open_session(1_000_000 + order)
             for prompt_ids, sampling in recorded.turns:
-                num_tokens += len((await session.generate(prompt_ids, sampling)).token_ids)
+                generation = await session.generate(prompt_ids, sampling)
+                num_tokens += len(generation.token_ids)
             session.close()
 
     await asyncio.gather(*(work() for _ in range(NUM_AT_ONCE)))
