@@ -99,13 +99,13 @@ def play(
     console = Console(highlight=False, markup=False)
     options = {key: value for key, value in (("split", split), ("task_id", task)) if value is not None}
     with _made(_resolve(env_id)) as env:
-        base = env.unwrapped
-        if isinstance(base, AgentEnv):
-            console.print(f"{base.card.system_prompt}\n", style="dim")
         try:
             observation, facts = env.reset(seed=seed, options=options)
         except TaskError as error:
             _fail(str(error))
+        base = env.unwrapped
+        if isinstance(base, AgentEnv):
+            console.print(f"{base.card.system_prompt}\n", style="dim")
         _play(console, env, observation, facts)
 
 

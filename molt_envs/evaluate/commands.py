@@ -163,7 +163,8 @@ def _sizes(console: Console, env_id: str, split: str) -> dict[str, int]:
         if result.failure is None:
             continue
         if env_id != "all":
-            raise ValueError(f"{one} cannot be evaluated: {result.failure.reason}")
+            reason = result.failure.reason.removeprefix("ValueError: ")
+            raise ValueError(f"{one} cannot be evaluated: {reason}")
         console.print(f"left out: {one}: {result.failure.reason}", markup=False, soft_wrap=True)
     if not sizes:
         raise ValueError(

@@ -26,7 +26,7 @@ def new(
         raise typer.Exit(2) from error
     typer.echo(
         f"{target} is an environment of the kind {kind}. Next:\n"
-        f"  pip install -e {target}\n"
+        f"  pip install -e '{target}[dev]'\n"
         f"  molt-envs check {env_id_of(name)}\n"
         f"  molt-envs play {env_id_of(name)}\n"
         f"then change {name}/tasks.py and {name}/env.py in it; README.md says what to keep."
