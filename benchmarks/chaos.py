@@ -30,7 +30,7 @@ from molt_train.monitor.jsonl import read_rows
 from sandboxes.attack import leftovers
 
 NAME = "chaos"
-NUM_STEPS, NUM_TASKS, GROUP_SIZE = 150, 4, 2
+NUM_STEPS, NUM_TASKS, GROUP_SIZE = 90, 4, 2
 EVENTS = ("kill engine",) * 20 + ("kill worker",) * 20 + ("kill driver",) * 10 + (
     "hang engine",) * 4 + ("hang worker",) * 6  # fmt: skip
 PAUSE_S = (0.2, 2.5)
