@@ -191,6 +191,7 @@ def test_updates_by_optimizer_steps_with_turns_under_way_agree(kind: str) -> Non
 
 
 def test_without_an_update_the_gap_stays_flat() -> None:
+    """open-instruct#1473, NeMo-RL PR4018: a prefix cache outlived refits, and the mismatch grew at lr 0."""
     with model_of("tied") as (model, folder):
         gaps = asyncio.run(agreement(model, folder, 20, lr=0.0)).gaps
     assert max(gaps) <= MAX_GAP and max(gaps[-3:]) <= 2 * max(gaps[:3]) + 1e-6
@@ -224,6 +225,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_nothing_survives_the_driver(sent: signal.Signals, tmp_path: Path) -> None:
+    """rllm PR568: Ctrl-C left engines behind."""
     script = tmp_path / "driver.py"
     script.write_text(DRIVER, encoding="utf-8")
     with model_of("tied") as (_, folder):

@@ -82,7 +82,11 @@ def record_trained(monkeypatch: pytest.MonkeyPatch) -> list[Episode]:
 def test_an_async_run_that_is_interrupted_trains_on_every_task_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The checkpoint holds the groups under way: what had ended is kept, the rest is played again."""
+    """The checkpoint holds the groups under way: what had ended is kept, the rest is played again.
+
+    NeMo-RL PR3599: a resumed run skipped the prompts that had been under way. verl PR7846: it raced a new
+    wave.
+    """
     trained = record_trained(monkeypatch)
     settings = [*MODES["fully_async"], "run.checkpoint_every=1"]
 
@@ -132,6 +136,7 @@ def slow_reward(episode: Episode) -> float:
 
 
 def test_a_grader_that_hangs_costs_its_episode_alone(tmp_path: Path) -> None:
+    """verl PR6673, PR5635: one slow grader froze the loop, or its alarm off the main thread gave 0."""
     rows = metrics(
         run(
             tmp_path / "run",
