@@ -2,7 +2,8 @@
 
 First: WebShop with log-normal step times (p99/p50 ≥ 10), the learner's time within 30 % of the rollout's,
 equal concurrency; episodes per second of the steps after the first two. Second: tokens per second of an
-engine that 32 episodes of quick environments share, the learner idle, against the same prompts alone.
+engine that 32 episodes of quick environments share, the learner idle, against the same prompts alone; in
+process and vLLM (`make install-vllm`).
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from benchmarks.slow_webshop import ENV_ID, SIGMA
 from molt_envs import TokenEnv
 from molt_train.config import load_config
 from molt_train.loop.run import train
-from molt_train.model.load import WEBSHOP_BASE, load_model
+from molt_train.model.load import WEBSHOP_BASE, load_model, load_tokenizer, model_folder
 from molt_train.monitor.jsonl import read_rows
 from molt_train.monitor.progress import Silent
 from molt_train.rollout.chat_renderer import ChatRenderer
-from molt_train.rollout.engine import EngineSession, Generation, Sampling
+from molt_train.rollout.engine import Engine, EngineSession, Generation, Sampling
 from molt_train.rollout.episode import EpisodeRequest
 from molt_train.rollout.runner import RolloutRunner
 from molt_train.rollout.transformers_engine import TransformersEngine
@@ -43,7 +44,8 @@ def main() -> None:
     """Both claims."""
     torch.set_num_threads(1)
     slow_environments()
-    asyncio.run(engine_in_the_loop())
+    asyncio.run(engine_in_the_loop("in_process", in_process_engine()))
+    asyncio.run(engine_in_the_loop("vllm", vllm_engine()))
 
 
 def slow_environments() -> None:
@@ -80,7 +82,7 @@ def _run(folder: Path, mode: str) -> list[dict[str, Any]]:
 class Recorder:
     """An engine that remembers every prompt of every session."""
 
-    def __init__(self, engine: TransformersEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine, self.sessions = engine, list[RecordingSession]()
         self.policy_version, self.max_context_tokens = 0, engine.max_context_tokens
 
@@ -111,11 +113,25 @@ class RecordingSession:
         self._session.close()
 
 
-async def engine_in_the_loop() -> None:
+def in_process_engine() -> Engine:
+    """Without deterministic scheduling, which waits for environments."""
+    model, _ = load_model(WEBSHOP_BASE)
+    return TransformersEngine(model, num_slots=NUM_AT_ONCE, max_context_tokens=1024, deterministic=False)
+
+
+def vllm_engine() -> Engine:
+    """Without a prefix cache, in which the prompts alone would find what the loop has computed."""
+    from molt_train.rollout.vllm.engine import VllmEngine
+
+    options = {"enable_prefix_caching": False}
+    folder = model_folder(WEBSHOP_BASE)
+    return VllmEngine(folder, max_context_tokens=1024, num_slots=NUM_AT_ONCE, options=options)
+
+
+async def engine_in_the_loop(name: str, engine: Engine) -> None:
     """Alternating rounds: episodes, then their prompts alone."""
-    model, tokenizer = load_model(WEBSHOP_BASE)
-    renderer = ChatRenderer(tokenizer)
-    engine = TransformersEngine(model, num_slots=NUM_AT_ONCE, max_context_tokens=1024, deterministic=False)
+    await engine.start()
+    renderer = ChatRenderer(load_tokenizer(WEBSHOP_BASE))
     sampling = Sampling(32, 0.8, renderer.stop_ids)
     recorder: Any = Recorder(engine)
 
@@ -144,13 +160,13 @@ async def engine_in_the_loop() -> None:
                 bare_tokens += alone
     share = (loop_tokens / loop_s) / (bare_tokens / bare_s)
     record(
-        f"{NAME}.engine", f"tokens/s in the loop ≥ {LEAST_SHARE} of the engine's alone on the same prompts",
+        f"{NAME}.{name}", f"tokens/s in the loop ≥ {LEAST_SHARE} of the engine's alone on the same prompts",
         share, share >= LEAST_SHARE,
         {"loop_tokens_per_s": loop_tokens / loop_s, "bare_tokens_per_s": bare_tokens / bare_s},
     )  # fmt: skip
 
 
-async def _alone(engine: TransformersEngine, played: Sequence[RecordingSession]) -> int:
+async def _alone(engine: Engine, played: Sequence[RecordingSession]) -> int:
     """The same turns, each session's one after another, 32 sessions at once; gives the tokens sampled."""
     waiting = list(enumerate(played))[::-1]
     num_tokens = 0
