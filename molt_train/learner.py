@@ -20,7 +20,7 @@ from molt_train.algorithms.kl import KL_ESTIMATORS, k3_rollout
 from molt_train.algorithms.loss import LOSSES
 from molt_train.config import Config
 from molt_train.data.packing import WIDTH_STEP, MicroBatch, make_micro_batches
-from molt_train.data.samples import Sample, assign_advantages, select
+from molt_train.data.samples import Sample, assign_advantages, mask_stale, select
 from molt_train.model.optimizer import build_adamw, learning_rate, set_learning_rate
 from molt_train.model.score import check_scores, score_tokens
 from molt_train.rewards import Graded
@@ -66,6 +66,9 @@ class Learner:
     def train_step(self, graded: Sequence[Graded]) -> dict[str, float]:
         """One training step: `train.num_minibatches` optimizer steps over the episodes, each seen once."""
         scored, num_excluded = select(graded)
+        num_masked, most = 0, self._config.algorithm.mask_older_than
+        if most is not None:
+            scored, num_masked = mask_stale(scored, self.policy_version, most)
         samples = assign_advantages(scored, self._config.algorithm.advantage, self._config.algorithm.gamma)
         minibatches = [
             [self._score(batch) for batch in self._pack(part)]
@@ -77,6 +80,7 @@ class Learner:
         self.policy_version += 1
         return {
             "num_excluded": num_excluded,
+            "num_masked_tokens": num_masked,
             "num_optimizer_steps": self.num_optimizer_steps,
             **totals.metrics(),
         }

@@ -87,6 +87,7 @@ _UPDATE = _metrics(
         ("lr", "1", "learning rate of the last optimizer step"),
         ("num_optimizer_steps", "steps", "optimizer steps since the start of the run"),
         ("num_skipped_updates", "steps", "optimizer steps left out because the gradient was not finite"),
+        ("num_masked_tokens", "tokens", "left out of the loss as too old (`algorithm.mask_older_than`)"),
         ("num_trained_tokens", "tokens", "action tokens that entered the loss"),
         (
             "logprob_gap_mean",

@@ -53,6 +53,8 @@ class AlgorithmConfig(Section):
     """Lower bound of the correction's weight; read by `clip` and `mask`."""
     correction_high: float = Field(default=2.0, ge=1, le=1000)
     """Upper bound of the correction's weight."""
+    mask_older_than: OrOff[int] = Field(default=None, ge=0, le=1000)
+    """Tokens sampled more updates ago than this leave the loss; `"off"`: all stay, and are corrected."""
     aggregate: Aggregation = "token_mean"
     """How per-token losses become one number."""
     norm_tokens: int = Field(default=1024, ge=1, le=10_000_000)

@@ -62,6 +62,23 @@ def select(graded: Sequence[Graded]) -> tuple[list[tuple[Episode, float]], int]:
     return kept, len(graded) - len(kept)
 
 
+def mask_stale(
+    scored: Sequence[tuple[Episode, float]], trained_version: int, mask_older_than: int
+) -> tuple[list[tuple[Episode, float]], int]:
+    """Take tokens that were sampled more than `mask_older_than` updates before `trained_version` out of the
+    loss; gives the episodes, which still count in their groups, and how many tokens that were."""
+    num_masked = 0
+    masked: list[tuple[Episode, float]] = []
+    for episode, reward in scored:
+        segments: list[Segment] = []
+        for segment in episode.segments:
+            stale_T = segment.loss_mask & (trained_version - segment.policy_versions > mask_older_than)
+            num_masked += int(stale_T.sum())
+            segments.append(replace(segment, loss_mask=segment.loss_mask & ~stale_T))
+        masked.append((replace(episode, segments=tuple(segments)), reward))
+    return masked, num_masked
+
+
 def assign_advantages(
     scored: Sequence[tuple[Episode, float]], estimator: str, gamma: float = 1.0
 ) -> list[Sample]:

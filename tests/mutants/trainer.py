@@ -473,6 +473,13 @@ MUTANTS: list[Mutant] = [
         "tests/molt_train/rollout/test_runner.py::test_an_unresolved_episode_is_played_again_so_often_and_counted",
     ),
     Mutant(
+        "mask-one-update-early",
+        "molt_train/data/samples.py",
+        "(trained_version - segment.policy_versions > mask_older_than)",
+        "(trained_version - segment.policy_versions >= mask_older_than)",
+        f"{_T_SAMPLES}::test_tokens_that_are_too_old_leave_the_loss_and_their_episode_stays",
+    ),
+    Mutant(
         "staleness-one-more",
         "molt_train/loop/buffer.py",
         "return self._num_groups * (self._max_staleness + 1) - num_outstanding",

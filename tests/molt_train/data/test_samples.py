@@ -7,9 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from molt_envs import Segment
+from molt_envs import Episode, EpisodeRecorder, Segment
 from molt_train.algorithms.advantage import ADVANTAGES, reinforce_returns, whiten
-from molt_train.data.samples import assign_advantages, demonstration_samples, language_samples, select
+from molt_train.data.packing import make_micro_batches
+from molt_train.data.samples import (
+    assign_advantages,
+    demonstration_samples,
+    language_samples,
+    mask_stale,
+    select,
+)
 from molt_train.rewards import Graded
 from tests.molt_train.episodes import make_episode, make_segment, random_batch
 
@@ -95,3 +102,33 @@ def test_language_samples_choose_a_seeded_share_of_all_tokens_but_the_first() ->
         assert sample.trained_T.mean() == pytest.approx(0.3, abs=0.08)
         assert sample.trained_T[~long.action_mask].any()
     assert not np.array_equal(samples[0].trained_T, samples[1].trained_T)
+
+
+def aged(versions: list[int]) -> Episode:
+    recorder = EpisodeRecorder()
+    recorder.open([1])
+    recorder.action([2] * len(versions), [-1.0] * len(versions), versions)
+    recorder.reward(1.0)
+    recorder.close("terminated")
+    return make_episode([recorder.segments()[0]])
+
+
+def test_tokens_that_are_too_old_leave_the_loss_and_their_episode_stays() -> None:
+    scored = [(aged([3, 4, 5]), 1.0), (aged([3, 3]), 0.0)]
+    masked, num_masked = mask_stale(scored, trained_version=5, mask_older_than=1)
+    assert num_masked == 3
+    assert [episode.segments[0].loss_mask.tolist() for episode, _ in masked] == [
+        [False, False, True, True],
+        [False, False, False],
+    ]
+    assert [episode.segments[0].action_mask.sum() for episode, _ in masked] == [3, 2]
+    first, second = assign_advantages(masked, "grpo")
+    assert first.advantages_T[2] == pytest.approx(-second.advantages_T[0]) and first.num_trained == 2
+    (batch,) = make_micro_batches([first, second], 64)
+    assert len(batch.weights_N) == 2
+
+
+def test_nothing_is_masked_within_the_bound() -> None:
+    scored = [(aged([3, 4, 5]), 1.0)]
+    masked, num_masked = mask_stale(scored, trained_version=5, mask_older_than=2)
+    assert num_masked == 0 and masked[0][0].segments[0].loss_mask.sum() == 3
