@@ -11,7 +11,12 @@ from contextlib import contextmanager
 import typer
 from rich.console import Console
 
-_TRAIN_PACKAGES = {"torch", "transformers", "tokenizers", "safetensors", "jinja2"}
+_EXTRAS = {
+    **dict.fromkeys(("torch", "transformers", "tokenizers", "safetensors", "jinja2"), "train"),
+    "ray": "ray",
+    "vllm": "vllm",
+}
+"""Packages that a command may miss, and the extra that brings them."""
 
 
 @contextmanager
@@ -20,9 +25,11 @@ def report_user_errors(debug: bool) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        if debug or error.name not in _TRAIN_PACKAGES:
+        package = (error.name or "").partition(".")[0]
+        extra = _EXTRAS.get(package)
+        if debug or extra is None:
             raise
-        _fail(f"this command needs the package {error.name}: pip install 'molt-rl[train]'")
+        _fail(f"this command needs the package {package}: pip install 'molt-rl[{extra}]'")
     except (FileNotFoundError, PermissionError, NotADirectoryError, IsADirectoryError) as error:
         if debug:
             raise

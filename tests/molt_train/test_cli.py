@@ -125,3 +125,19 @@ def test_user_errors_become_a_line(
 def test_errors_of_ours_keep_their_traceback(error: Exception) -> None:
     with pytest.raises(type(error)), report_user_errors(debug=False):
         raise error
+
+
+@pytest.mark.parametrize(
+    ("package", "override"), [("ray", "cluster.enabled=true"), ("vllm", "rollout.engine=vllm")]
+)
+def test_a_package_that_is_missing_is_named_with_its_extra(
+    package: str, override: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+    for name in [name for name in sys.modules if name.startswith("molt_train.cluster.")]:
+        monkeypatch.delitem(sys.modules, name)
+    result = CliRunner().invoke(app, ["run", "webshop", override, "--dir", str(tmp_path / "run")])
+    assert result.exit_code == 2
+    assert f"pip install 'molt-rl[{package}]'" in result.output
