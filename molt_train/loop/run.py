@@ -33,6 +33,7 @@ from molt_train.loop.statistics import (
 from molt_train.monitor.progress import Progress
 from molt_train.rewards import load_reward
 from molt_train.rollout.runner import RolloutRunner
+from molt_train.threads import share_cores
 
 
 def train(config: Config, progress: Progress, open_parts: OpenParts = local_parts) -> Path:
@@ -59,6 +60,8 @@ async def _with_loop(
     open_parts: OpenParts,
     work: Callable[[TrainingLoop], Awaitable[None]],
 ) -> Path:
+    apart = config.cluster.num_engines if config.cluster.enabled else config.rollout.engine == "vllm"
+    share_cores(1 + apart)
     torch.manual_seed(config.train.seed)
     load_reward(config.rollout.reward)
     actor = build_actor(config)

@@ -15,6 +15,7 @@ HOMES: dict[str, tuple[str, ...]] = {
         "molt_train.algorithms",
         "molt_train.model",
         "molt_train.learner",
+        "molt_train.threads",
         "molt_train.weight_sync",
         "molt_train.loop",
         "molt_train.cluster",
