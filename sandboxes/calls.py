@@ -9,14 +9,17 @@ import os
 import select
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from sandboxes.base import ProcessEnded, SandboxError
-from sandboxes.keeper import Keeper, Report
+from sandboxes.keeper import KeeperGone, Report, Starter
 from sandboxes.limits import Limits
 
 KILL_TIMEOUT_S = 10.0
 """A killed call is gone in milliseconds; at this the sandbox is taken for broken."""
+EXIT_NOT_STARTED = 126
+"""Of a call that no process could be made for, as in shells."""
 _CHUNK_BYTES = 65536
 
 
@@ -36,7 +39,7 @@ class Outcome:
 
 
 def gather(
-    keeper: Keeper, report: Report, streams: tuple[int, ...], timeout_s: float, output_bytes: int
+    starter: Starter, report: Report, streams: tuple[int, ...], timeout_s: float, output_bytes: int
 ) -> Outcome:
     """Read until the call has ended, killing it at its time-out; closes the streams and the report."""
     outcome = Outcome({stream: bytearray() for stream in streams})
@@ -53,7 +56,7 @@ def gather(
                     raise SandboxError(f"a call outlives SIGKILL for {KILL_TIMEOUT_S} s; open a new sandbox")
                 outcome.timed_out = True
                 deadline_s = time.monotonic() + KILL_TIMEOUT_S
-                keeper.kill(report.call)
+                starter.kill(report.call)
             for descriptor, _ in ready:
                 if descriptor not in open_streams:
                     _take_report(report, outcome)
@@ -64,8 +67,8 @@ def gather(
                     open_streams.discard(descriptor)
                     os.close(descriptor)
     finally:
-        if outcome.exit_code is None and keeper.alive:  # An interrupt: nothing waits for the call any more.
-            keeper.kill(report.call)
+        if outcome.exit_code is None:  # An interrupt: nothing waits for the call any more.
+            starter.kill(report.call)
         for descriptor in open_streams:
             os.close(descriptor)
         report.connection.close()
@@ -79,7 +82,9 @@ def _take_report(report: Report, outcome: Outcome) -> None:
     if "exit_code" in message:
         outcome.exit_code = message["exit_code"]
     elif "gone" in message:
-        raise SandboxError(outcome.error or "the keeper of the sandboxes ended in a call; open a new sandbox")
+        if not outcome.error:
+            raise KeeperGone("the keeper of the sandboxes ended in a call; open a new sandbox")
+        outcome.exit_code = EXIT_NOT_STARTED
 
 
 def _take_output(descriptor: int, outcome: Outcome, output_bytes: int) -> bool:
@@ -96,7 +101,7 @@ def _take_output(descriptor: int, outcome: Outcome, output_bytes: int) -> bool:
 class KeptProcess:
     """A `SandboxProcess`: the host's ends of a call that goes on."""
 
-    keeper: Keeper
+    starter: Starter
     report: Report
     stdin: int
     """Non-blocking."""
@@ -150,11 +155,8 @@ class KeptProcess:
         self.ended = True
         os.close(self.stdin)
         try:
-            if self.keeper.alive:
-                self.keeper.kill(self.report.call)
-            gather(self.keeper, self.report, (self.stdout,), KILL_TIMEOUT_S, 1)
-        except SandboxError:
-            if self.keeper.alive:  # With the keeper its processes are dead.
-                raise
+            self.starter.kill(self.report.call)
+            with suppress(KeeperGone):  # And with it the process.
+                gather(self.starter, self.report, (self.stdout,), KILL_TIMEOUT_S, 1)
         finally:
             self.forget(self)

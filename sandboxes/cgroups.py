@@ -124,11 +124,10 @@ class ControlGroup:
     def _set_limits(self, limits: Limits) -> None:
         memory, pids = self.folders[0], self.folders[-1]
         total_bytes = str(limits.memory_bytes + limits.disk_bytes)
-        (pids / "pids.max").write_text(str(limits.num_processes))
+        (pids / "pids.max").write_text(str(limits.num_processes + 1))  # The starter of its calls is in it.
         if self.version == 2:
             (memory / "memory.max").write_text(total_bytes)
             _write_if_there(memory / "memory.swap.max", "0")
-            _write_if_there(memory / "memory.oom.group", "1")
         else:
             (memory / "memory.limit_in_bytes").write_text(total_bytes)
             _write_if_there(memory / "memory.memsw.limit_in_bytes", total_bytes)

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -36,6 +36,10 @@ def find_interpreter() -> str:
     if not interpreter.exists():
         raise SandboxUnavailable(f"no {name} in {interpreter.parent}; use a Python installed as usual")
     return str(interpreter)
+
+
+class KeeperGone(SandboxError):
+    """The keeper or a sandbox's starter has ended, and with it the calls."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,6 @@ class Keeper:
     """One running keeper."""
 
     def __init__(self, setup: Mapping[str, Any]) -> None:
-        self._calls = count()
         self._sandboxes = count()
         self.num_users = 0
         self.base: str = setup["base"]
@@ -93,28 +96,23 @@ class Keeper:
                 "or in one with CAP_SYS_ADMIN (docker run --privileged), or allow user namespaces"
             ) from error
 
-    def open(self, details: Mapping[str, Any]) -> tuple[int, int]:
-        """Mount a new sandbox's files; its number, and a descriptor of its work folder, to be closed."""
+    def open(self, details: Mapping[str, Any]) -> Starter:
+        """Mount a new sandbox's files and fork the process that makes its calls."""
         number = next(self._sandboxes)
-        return number, self._ask("open", number, details)[0]
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with theirs:
+                (folder,) = self._ask("open", number, details, [theirs.fileno()])
+        except SandboxError:
+            ours.close()
+            self.close(number)
+            raise
+        return Starter(ours, number, folder)
 
     def close(self, sandbox: int) -> None:
         """Kill a sandbox's calls and drop its files; they are gone already when the keeper is."""
         if self.alive:
             self._ask("close", sandbox, {})
-
-    def spawn(self, sandbox: int, details: Mapping[str, Any], descriptors: Sequence[int]) -> Report:
-        """Start a call on its standard streams (and the descriptor of a snippet's code, a fourth)."""
-        call = next(self._calls)
-        ours, theirs = socket.socketpair()
-        head = {"op": "spawn", "call": call, "sandbox": sandbox, "is_snippet": len(descriptors) > 3}
-        with theirs:
-            self._send(head, details, [theirs.fileno(), *descriptors])
-        return Report(ours, call)
-
-    def kill(self, call: int) -> None:
-        """Kill a call's processes; its report tells when they are gone."""
-        self._send({"op": "kill", "call": call}, {}, [])
 
     def stop(self) -> None:
         """End the keeper and wait for it."""
@@ -125,34 +123,71 @@ class Keeper:
             self._process.kill()
             self._process.wait(ANSWER_TIMEOUT_S)
 
-    def _ask(self, op: str, sandbox: int, details: Mapping[str, Any]) -> list[int]:
+    def _ask(
+        self, op: str, sandbox: int, details: Mapping[str, Any], descriptors: Sequence[int] = ()
+    ) -> list[int]:
         """Send a request and wait for its answer; the descriptors that came with it."""
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
-                self._send({"op": op, "sandbox": sandbox}, details, [theirs.fileno()])
+                head = {"op": op, "sandbox": sandbox}
+                _send(self._control, head, details, [theirs.fileno(), *descriptors])
             ours.settimeout(ANSWER_TIMEOUT_S)
             try:
-                text, descriptors, _, _ = socket.recv_fds(ours, 65536, 1, socket.MSG_CMSG_CLOEXEC)
+                text, received, _, _ = socket.recv_fds(ours, 65536, 1, socket.MSG_CMSG_CLOEXEC)
             except (TimeoutError, ConnectionResetError):
-                text, descriptors = b"", []
+                text, received = b"", []
         if not text:
             raise SandboxError(f"the keeper of the sandboxes did not answer ({op}); open a new sandbox")
         if problem := json.loads(text).get("error"):
             raise SandboxError(problem)
-        return descriptors
-
-    def _send(self, head: Mapping[str, Any], details: Mapping[str, Any], descriptors: Sequence[int]) -> None:
-        with memory_file(json.dumps(details).encode()) as file:
-            try:
-                socket.send_fds(self._control, [json.dumps(head).encode()], [file, *descriptors])
-            except OSError as error:
-                raise SandboxError(f"the keeper is gone ({error}); open a new sandbox") from error
+        return received
 
     @property
     def alive(self) -> bool:
         """Whether it still runs."""
         return self._process.poll() is None
+
+
+class Starter:
+    """The driver's end of the process that makes one sandbox's calls, a member of its control group."""
+
+    def __init__(self, control: socket.socket, number: int, folder: int) -> None:
+        self._control = control
+        self._calls = count()
+        self.number = number
+        """The sandbox's."""
+        self.folder = folder
+        """A descriptor of its work folder."""
+
+    def spawn(self, details: Mapping[str, Any], descriptors: Sequence[int]) -> Report:
+        """Start a call on its standard streams (and the descriptor of a snippet's code, a fourth)."""
+        call = next(self._calls)
+        ours, theirs = socket.socketpair()
+        head = {"op": "spawn", "call": call, "sandbox": self.number, "is_snippet": len(descriptors) > 3}
+        with theirs:
+            _send(self._control, head, details, [theirs.fileno(), *descriptors])
+        return Report(ours, call)
+
+    def kill(self, call: int) -> None:
+        """Kill a call's processes; its report tells when they are gone. Without the starter they are."""
+        with suppress(KeeperGone):
+            _send(self._control, {"op": "kill", "call": call}, {}, [])
+
+    def close(self) -> None:
+        """Close the driver's ends: the starter kills what runs and ends."""
+        self._control.close()
+        os.close(self.folder)
+
+
+def _send(
+    control: socket.socket, head: Mapping[str, Any], details: Mapping[str, Any], descriptors: Sequence[int]
+) -> None:
+    with memory_file(json.dumps(details).encode()) as file:
+        try:
+            socket.send_fds(control, [json.dumps(head).encode()], [file, *descriptors])
+        except OSError as error:
+            raise KeeperGone(f"the keeper is gone ({error}); open a new sandbox") from error
 
 
 @contextmanager

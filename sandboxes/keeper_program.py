@@ -3,8 +3,10 @@
 In: requests on a socket, a JSON head each, with descriptors: of a memory file with the details, of the
 report, and what else is needed. Out: children in fresh namespaces, and one JSON line on a call's report when
 it ends. It runs alone (`python -I keeper_program.py`), has one thread and no secrets, so that it can fork at
-any time: a call without `argv` is a snippet, and a copy of the keeper runs it. Details are read in the child,
-so that no snippet finds another's.
+any time. Each sandbox gets a copy of the keeper, its starter, on a socket of its own: it is in the sandbox's
+control group, so that its calls are born there (to move a process into a group costs milliseconds). A call
+without `argv` is a snippet, and a copy of the starter runs it. Details are read in the child, so that no
+snippet finds another's.
 """
 
 # Runs outside of the package: only the standard library, and little of it, for each import costs every fork.
@@ -68,7 +70,7 @@ def write(path: str, data: bytes) -> None:
 
 
 class Keeper:
-    """The sandboxes' folders and the running calls."""
+    """The sandboxes' folders and starters; in a starter, the running calls."""
 
     def __init__(self, control: socket.socket) -> None:
         self.control = control
@@ -76,8 +78,14 @@ class Keeper:
         self.filter = b""
         self.groups: dict[int, list[str]] = {}
         """Sandbox -> the folders of its control group."""
-        self.calls: dict[int, tuple[int, int, int]] = {}
-        """Pid -> call, sandbox, descriptor of its report."""
+        self.starters: dict[int, int] = {}
+        """Sandbox -> the process that makes its calls."""
+        self.calls: dict[int, tuple[int, int]] = {}
+        """Pid -> call, descriptor of its report."""
+        self.prepare()
+
+    def prepare(self) -> None:
+        """What each keeper and starter needs once."""
         check(libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "child subreaper")
         self.own_pid_namespace = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
@@ -110,8 +118,9 @@ class Keeper:
         write(self.filter_file, self.filter)
         bind(root, root)
 
-    def open(self, sandbox: int, details: dict[str, Any]) -> int:
-        """Mount a sandbox's files; a descriptor of its work folder."""
+    def open(self, sandbox: int, descriptors: list[int]) -> dict[str, str] | None:
+        """Mount a sandbox's files and fork its starter, which answers; as `spawn`, it returns twice."""
+        details = read_json(descriptors[0])
         uid = details["uid"]
         folder = f"{self.base}/{sandbox}"
         os.mkdir(folder, 0o755)
@@ -120,21 +129,52 @@ class Keeper:
         for name in ("work", "tmp", "shm"):
             os.mkdir(f"{folder}/{name}", 0o700)
             os.chown(f"{folder}/{name}", uid, uid if os.getuid() == 0 else -1)
-        self.groups[sandbox] = details["groups"]
-        return os.open(f"{folder}/work", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        keeper_pid, self.groups[sandbox] = os.getpid(), details["groups"]
+        starter = os.fork()
+        if starter == 0:
+            return self.become_starter(keeper_pid, sandbox, descriptors[1:])
+        self.starters[sandbox] = starter
+        return None
+
+    def become_starter(self, keeper_pid: int, sandbox: int, descriptors: list[int]) -> dict[str, str] | None:
+        """In the copy: join the sandbox's control group, answer with its work folder, serve its calls."""
+        self.control.detach()
+        move_descriptors(descriptors, 3)
+        report = 3
+        try:
+            check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "parent-death signal")
+            self.prepare()
+            for group in self.groups[sandbox]:
+                write(f"{group}/cgroup.procs", b"0")
+            folder = os.open(f"{self.base}/{sandbox}/work", os.O_PATH | os.O_DIRECTORY)
+        except OSError as error:
+            answer(report, {"error": f"open: {error}"})
+            os._exit(111)
+        answer(report, {}, [folder])
+        os.close(folder)
+        os.close(report)
+        self.groups.clear()
+        self.starters.clear()
+        self.control = socket.socket(fileno=4)
+        snippet_env = self.serve(keeper_pid)
+        if snippet_env is None:
+            self.end()
+            os._exit(0)
+        return snippet_env
 
     def close(self, sandbox: int) -> None:
-        """Kill a sandbox's calls and drop its files."""
-        self.kill(1, sandbox)
+        """Kill a sandbox's starter, with which its calls die, and drop its files."""
+        if (starter := self.starters.pop(sandbox, None)) is not None:
+            os.kill(starter, signal.SIGKILL)
         folder = f"{self.base}/{sandbox}"
         if self.groups.pop(sandbox, None) is not None:
             check(libc.umount2(folder.encode(), MNT_DETACH), f"unmount {folder}")
             os.rmdir(folder)
 
-    def kill(self, field: int, number: int) -> None:
-        """Kill the calls with that number (field 0) or of that sandbox (1)."""
-        for pid, call in self.calls.items():
-            if call[field] == number:
+    def kill(self, number: int) -> None:
+        """Kill the call with that number."""
+        for pid, (call, _) in self.calls.items():
+            if call == number:
                 os.kill(pid, signal.SIGKILL)
 
     def spawn(self, head: dict[str, Any], descriptors: list[int]) -> dict[str, str] | None:
@@ -150,7 +190,7 @@ class Keeper:
                 check(libc.setns(self.own_pid_namespace, CLONE_NEWPID), "back to the own pid namespace")
         if pid == 0:
             return become_call(self, head["sandbox"], descriptors)
-        self.calls[pid] = (head["call"], head["sandbox"], os.dup(descriptors[1]))
+        self.calls[pid] = (head["call"], os.dup(descriptors[1]))
         return None
 
     def reap(self) -> None:
@@ -167,28 +207,29 @@ class Keeper:
                 break
             if pid in self.calls:
                 code = os.waitstatus_to_exitcode(status)
-                _, _, report = self.calls.pop(pid)
+                _, report = self.calls.pop(pid)
                 answer(report, {"exit_code": code if code >= 0 else 128 - code})
                 os.close(report)
+            else:
+                self.starters = {key: starter for key, starter in self.starters.items() if starter != pid}
+        known = {*self.calls, *self.starters.values()}
         for pid in children():
-            if pid not in self.calls:
+            if pid not in known:
                 os.kill(pid, signal.SIGKILL)
 
     def handle(self, head: dict[str, Any], descriptors: list[int]) -> dict[str, str] | None:
         """Serve one request; what fails is answered as {"error": …} on its report, the second descriptor.
 
-        As `spawn`, it returns twice for a snippet.
+        As `spawn` and `open`, it returns twice.
         """
         name = head["op"]
         try:
             if name == "kill":
-                self.kill(0, head["call"])
+                self.kill(head["call"])
             elif name == "spawn":
                 return self.spawn(head, descriptors)
             elif name == "open":
-                folder = self.open(head["sandbox"], read_json(descriptors[0]))
-                answer(descriptors[1], {}, [folder])
-                os.close(folder)
+                return self.open(head["sandbox"], descriptors)
             else:
                 if name == "close":
                     self.close(head["sandbox"])
@@ -199,23 +240,23 @@ class Keeper:
             answer(descriptors[1], {"error": f"{name}: {error}"})
         return None
 
-    def serve(self, driver_pid: int) -> dict[str, str] | None:
-        """Until the driver is gone; in a copy of the keeper, the environment of the snippet to run."""
-        driver = os.pidfd_open(driver_pid)
-        if os.getppid() != driver_pid:
+    def serve(self, owner_pid: int) -> dict[str, str] | None:
+        """Until the parent is gone, a driver or keeper; in a snippet's process, its environment."""
+        owner = os.pidfd_open(owner_pid)
+        if os.getppid() != owner_pid:
             return None
         woken, waker = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(waker)
         signal.signal(signal.SIGCHLD, wake)
         poll = select.poll()
-        for descriptor in (driver, woken, self.control.fileno()):
+        for descriptor in (owner, woken, self.control.fileno()):
             poll.register(descriptor, select.POLLIN)
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
             if woken in ready:
                 os.read(woken, 4096)
                 self.reap()
-            if driver in ready:
+            if owner in ready:
                 return None
             if self.control.fileno() in ready:
                 head, descriptors, _, _ = socket.recv_fds(self.control, 4096, 8)
@@ -258,21 +299,25 @@ def read_json(descriptor: int) -> dict[str, Any]:
     return json.loads(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
 
 
+def move_descriptors(descriptors: list[int], first: int) -> None:
+    """Make them `first`, `first` + 1, …, inheritable, and close all others from `first` on."""
+    kept = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in descriptors]
+    for number, descriptor in enumerate(kept, first):
+        os.dup2(descriptor, number, inheritable=True)
+    os.closerange(first + len(kept), max(map(int, os.listdir("/proc/self/fd"))) + 1)
+
+
 def become_call(keeper: Keeper, sandbox: int, descriptors: list[int]) -> dict[str, str]:
-    """In the child: join the group, keep only the call's descriptors, execute or isolate."""
+    """In the child: keep only the call's descriptors, execute or isolate."""
     try:
         request = read_json(descriptors[0])
         check(libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "parent-death signal")
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for file in request["procs_files"]:
-            write(file, b"0")
+        write("/proc/self/oom_score_adj", b"1000")  # At a memory limit, before the starter.
         _, report, *streams = descriptors
         extra = streams[3] if len(streams) > 3 else os.open(keeper.filter_file, os.O_RDONLY)
-        keep = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, 64) for descriptor in (*streams[:3], report, extra)]
-        for number, descriptor in enumerate(keep):
-            os.dup2(descriptor, number, inheritable=True)
-        os.closerange(EXTRA_FD + 1, max(map(int, os.listdir("/proc/self/fd"))) + 1)
+        move_descriptors([*streams[:3], report, extra], 0)
         for name, soft, hard in request["rlimits"]:
             highest = resource.getrlimit(name)[1] % 2**64  # No limit is -1.
             resource.setrlimit(name, (min(soft, highest), min(hard, highest)))

@@ -29,7 +29,7 @@ from sandboxes.base import (
     Support,
     Words,
 )
-from sandboxes.calls import KeptProcess, Outcome, gather
+from sandboxes.calls import EXIT_NOT_STARTED, KeptProcess, Outcome, gather
 from sandboxes.cgroups import ControlGroup, find_hierarchy, remove_stale_groups
 from sandboxes.files import read_below, write_below
 from sandboxes.keeper import Report, acquire_keeper, find_interpreter, memory_file, release_keeper
@@ -39,7 +39,6 @@ from sandboxes.seccomp import build_filter
 FIRST_UID, NUM_UIDS = 61184, 256
 """User ids that own nothing on the host (of the range that systemd keeps for such), in turn."""
 _uids = count(os.getpid())
-_EXIT_NOT_STARTED = 126
 _MOST_WORD_BYTES = 131072
 """The kernel's limit for one argument (MAX_ARG_STRLEN)."""
 _BUBBLEWRAP_OPTIONS = (
@@ -103,11 +102,11 @@ class NamespaceSandbox:
             self._keeper = acquire_keeper(describe_root)
             stack.callback(release_keeper, self._keeper)
             groups = [str(folder) for folder in self._group.folders] if self._group else []
-            self._number, self._folder = self._keeper.open(
+            self._starter = self._keeper.open(
                 {"uid": self._uid, "size": limits.disk_bytes, "nr_inodes": limits.num_files, "groups": groups}
             )
-            stack.callback(self._keeper.close, self._number)
-            stack.callback(os.close, self._folder)
+            stack.callback(self._keeper.close, self._starter.number)
+            stack.callback(self._starter.close)
             stack.callback(self._kill)
             if self._group is not None and self._keeper.num_users == 1:
                 remove_stale_groups(find_hierarchy())
@@ -118,7 +117,7 @@ class NamespaceSandbox:
     ) -> ExecResult:
         """See `Sandbox`."""
         if problem := _problem_with(argv, env):
-            return ExecResult(_EXIT_NOT_STARTED, b"", problem.encode(), False, False, False, 0.0)
+            return ExecResult(EXIT_NOT_STARTED, b"", problem.encode(), False, False, False, 0.0)
         with memory_file(stdin) as stdin_file:
             return self._call(self._wrap(argv), env, [stdin_file], timeout_s)
 
@@ -140,19 +139,19 @@ class NamespaceSandbox:
         finally:
             os.close(stdin)
         os.set_blocking(stdin_host, False)
-        process = KeptProcess(self._keeper, report, stdin_host, stdout, self.limits, self._processes.remove)
+        process = KeptProcess(self._starter, report, stdin_host, stdout, self.limits, self._processes.remove)
         self._processes.append(process)
         return process
 
     def read_file(self, path: str, max_bytes: int) -> bytes:
         """See `Sandbox`."""
         self._check_open()
-        return read_below(self._folder, path, max_bytes)
+        return read_below(self._starter.folder, path, max_bytes)
 
     def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """See `Sandbox`."""
         self._check_open()
-        write_below(self._folder, path, data, mode, self._uid)
+        write_below(self._starter.folder, path, data, mode, self._uid)
 
     def close(self) -> None:
         """See `Sandbox`; in a forked copy of the driver it does nothing."""
@@ -167,10 +166,10 @@ class NamespaceSandbox:
         self.close()
 
     def _kill(self) -> None:
-        if self._group is not None:
-            self._group.kill()
         for process in list(self._processes):
             process.kill()
+        if self._group is not None:
+            self._group.kill()
 
     def _check_open(self) -> None:
         if not self._is_open or os.getpid() != self._driver:
@@ -185,7 +184,7 @@ class NamespaceSandbox:
         outputs = [*(output for _, output in pipes), os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)]
         descriptors = [inputs[0], *outputs[:2], *inputs[1:]]
         try:
-            report = self._keeper.spawn(self._number, self._details(argv, env), descriptors)
+            report = self._starter.spawn(self._details(argv, env), descriptors)
         except SandboxError:
             for host, _ in pipes:
                 os.close(host)
@@ -201,7 +200,7 @@ class NamespaceSandbox:
         num_oom_kills = self._group.count_oom_kills() if self._group else 0
         report, streams = self._spawn(argv, env, inputs, 2)
         timeout_s = self.limits.wall_s if timeout_s is None else timeout_s
-        outcome = gather(self._keeper, report, streams, timeout_s, self.limits.output_bytes)
+        outcome = gather(self._starter, report, streams, timeout_s, self.limits.output_bytes)
         out_of_memory = self._group is not None and self._group.count_oom_kills() > num_oom_kills
         stdout, stderr = (bytes(outcome.outputs[stream]) for stream in streams)
         exit_code = None if outcome.timed_out else outcome.exit_code
@@ -214,7 +213,7 @@ class NamespaceSandbox:
     def _judge_no_start(self, outcome: Outcome, stderr: bytes, out_of_memory: bool) -> int:
         """A command that was not reached is our failure, unless the code inside used up its limits."""
         if out_of_memory or self._processes:
-            return _EXIT_NOT_STARTED
+            return EXIT_NOT_STARTED
         tail = stderr[-500:].decode(errors="replace").strip()
         raise SandboxError(f"a call did not start (exit code {outcome.exit_code}): {outcome.error or tail}")
 
@@ -233,12 +232,11 @@ class NamespaceSandbox:
             "env": {**base_env, **(env or {})},
             "uid": self._uid,
             "rlimits": rlimits,
-            "procs_files": [str(file) for file in self._group.procs_files] if self._group else [],
         }
 
     def _wrap(self, argv: Words) -> list[str]:
         """The command line of bubblewrap; descriptor 3 is the call's report, 4 the filter."""
-        folder = f"{self._keeper.base}/{self._number}"
+        folder = f"{self._keeper.base}/{self._starter.number}"
         options = ["--ro-bind", f"{self._keeper.base}/root", "/", *_BUBBLEWRAP_OPTIONS.split()]
         for source, target in (("work", WORK_FOLDER), ("tmp", "/tmp"), ("shm", "/dev/shm")):
             options += ["--bind", f"{folder}/{source}", target]

@@ -86,14 +86,14 @@ def test_the_limits_are_written_and_a_group_has_a_folder_in_each_hierarchy(tmp_p
     group = ControlGroup.create(Hierarchy(1, (tmp_path / "mem", tmp_path / "pid")), LIMITS)
     memory, pids = group.folders
     assert (memory / "memory.limit_in_bytes").read_text() == str(65 * 2**20)
-    assert (pids / "pids.max").read_text() == "20"
+    assert (pids / "pids.max").read_text() == "21"  # The starter of its calls counts too.
     assert group.procs_files == (memory / "cgroup.procs", pids / "cgroup.procs")
 
 
 def test_version_2_limits_are_written_to_the_one_folder(tmp_path: Path) -> None:
     group = ControlGroup.create(Hierarchy(2, (tmp_path,)), LIMITS)
     assert (group.folders[0] / "memory.max").read_text() == str(65 * 2**20)
-    assert (group.folders[0] / "pids.max").read_text() == "20"
+    assert (group.folders[0] / "pids.max").read_text() == "21"
 
 
 def test_kills_at_the_memory_limit_are_counted_in_both_versions(tmp_path: Path) -> None:

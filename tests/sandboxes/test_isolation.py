@@ -191,9 +191,8 @@ def test_a_call_that_is_killed_while_it_starts_leaves_no_process(sandbox: Sandbo
         )
         assert (result.timed_out, result.wall_s < 9) == (True, True)
     pattern = f"molt-sandbox-*-{os.getpid()}-*/cgroup.procs"
-    assert [file.read_text() for top in find_hierarchy().parents for file in top.glob(pattern)] == (
-        [""] * len(find_hierarchy().parents)
-    )
+    left = [file.read_text().split() for top in find_hierarchy().parents for file in top.glob(pattern)]
+    assert [len(pids) for pids in left] == [1] * len(find_hierarchy().parents)  # The starter of its calls.
 
 
 def test_processor_time_is_limited_too() -> None:
@@ -414,6 +413,24 @@ def test_when_the_keeper_dies_calls_end_as_infrastructure_failures_and_a_new_san
     sandbox.close()
     with open_sandbox("zygote") as again:
         assert python(again, "print(1)") == "1"
+    assert groups_left(os.getpid()) == []
+
+
+def test_a_call_cannot_pass_the_memory_limit_on_to_its_starter() -> None:
+    code = "with open('/proc/self/oom_score_adj', 'w') as file: file.write('-1000')"
+    with open_sandbox("zygote") as sandbox:
+        assert b"Permission denied" in sandbox.run_python(code).stderr
+        assert python(sandbox, "print(open('/proc/self/oom_score_adj').read().strip())") == "1000"
+
+
+def test_a_starter_that_dies_fails_its_sandbox_alone() -> None:
+    with open_sandbox("zygote") as sandbox, open_sandbox("zygote") as other:
+        pattern = f"molt-sandbox-*-{os.getpid()}-*/cgroup.procs"
+        files = [file for file in find_hierarchy().parents[0].glob(pattern) if file.read_text().strip()]
+        os.kill(int(min(files, key=lambda file: file.stat().st_ctime_ns).read_text()), signal.SIGKILL)
+        with pytest.raises(SandboxError, match="open a new sandbox"):
+            sandbox.run_python("print(1)")
+        assert python(other, "print(2)") == "2"
     assert groups_left(os.getpid()) == []
 
 
