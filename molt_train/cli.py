@@ -167,6 +167,9 @@ def new_model(
     vocab_size: Annotated[int | None, typer.Option(help="Most tokens of the vocabulary.")] = None,
     hidden_size: Annotated[int | None, typer.Option(help="Width of the model.")] = None,
     num_layers: Annotated[int | None, typer.Option(help="Depth of the model.")] = None,
+    architecture: Annotated[
+        str, typer.Option(help="qwen3 (dense), qwen3_moe, or deepseek_v3 (latent attention, experts).")
+    ] = "qwen3",
     seed: Annotated[int, typer.Option(help="Seeds weights and texts.")] = 0,
 ) -> None:
     """Make a small model with random weights and a tokenizer that knows the environments' words.
@@ -176,6 +179,7 @@ def new_model(
     from molt_train.model.new_model import NewModelSpec, new_model
 
     spec = NewModelSpec(env_ids=tuple(env or ["molt/WebShop-v0"]), seed=seed)
+    spec = replace(spec, architecture=architecture)
     sizes = {"vocab_size": vocab_size, "hidden_size": hidden_size, "num_layers": num_layers}
     spec = replace(spec, **{name: size for name, size in sizes.items() if size is not None})
     typer.echo(f"model: {new_model(spec, out)}")

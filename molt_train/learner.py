@@ -1,6 +1,7 @@
 """The learner: from graded episodes to new weights.
 
-In: a step's graded episodes. Out: changed weights, a new policy version, metrics.
+In: a step's graded episodes. Out: changed weights, a new policy version, metrics. With several processes
+each is given all of them, and takes its part of the micro-batches.
 Shapes: B rows, T padded length, N trained tokens of a micro-batch.
 """
 
@@ -19,10 +20,26 @@ from molt_train.algorithms.correction import correction_weights
 from molt_train.algorithms.kl import KL_ESTIMATORS, k3_rollout
 from molt_train.algorithms.loss import LOSSES
 from molt_train.config import Config
-from molt_train.data.packing import WIDTH_STEP, MicroBatch, make_micro_batches
+from molt_train.data.packing import (
+    WIDTH_STEP,
+    MicroBatch,
+    Part,
+    make_micro_batches,
+    part_of_sequences,
+)
 from molt_train.data.samples import Sample, assign_advantages, mask_stale, select
+from molt_train.model.gradients import clip_gradients, sum_partial_gradients
+from molt_train.model.layout import partial_gradients
 from molt_train.model.optimizer import build_adamw, learning_rate, set_learning_rate
+from molt_train.model.ranks import ONE_PROCESS, Ranks
 from molt_train.model.score import check_scores, score_tokens
+from molt_train.model.ulysses import split_sequences
+from molt_train.model.whole_state import (
+    load_model_state,
+    load_optimizer_state,
+    model_state,
+    optimizer_state,
+)
 from molt_train.rewards import Graded
 
 if TYPE_CHECKING:
@@ -46,21 +63,34 @@ class Learner:
         model: the actor, trained in place.
         config: the recipe; `algorithm`, `optimizer` and `train` are read.
         pad_id: id that fills rows; its value is never seen.
+        ranks: this process's place among those that train the model together.
+        reference: what KL terms are measured from, where the model cannot be copied.
 
     Raises:
         ValueError: the model's logits are not those of its output matrix.
     """
 
-    def __init__(self, model: PreTrainedModel, config: Config, pad_id: int = 0) -> None:
-        check_scores(model)
-        self.model, self._config, self._pad_id = model, config, pad_id
+    def __init__(
+        self, model: PreTrainedModel, config: Config, pad_id: int = 0, ranks: Ranks = ONE_PROCESS,
+        reference: PreTrainedModel | None = None,
+    ) -> None:  # fmt: skip
+        self.model, self._config, self._pad_id, self._ranks = model, config, pad_id, ranks
+        self._partial = partial_gradients(model.config) if ranks.num_tensor > 1 else ()
         optimizer = config.optimizer
         self.optimizer = build_adamw(
             model.parameters(), optimizer.lr, optimizer.betas, optimizer.eps, optimizer.weight_decay
         )
+        check_scores(model)
         self.num_optimizer_steps = 0
         self.policy_version = 0
-        self._reference = _frozen_copy(model) if config.algorithm.kl_coef > 0 else None
+        self._reference = reference
+        if config.algorithm.kl_coef > 0 and reference is None:
+            self._reference = copy.deepcopy(model)
+        for scorer in (model, self._reference):
+            if scorer is not None and ranks.num_sequence > 1:
+                split_sequences(scorer, ranks.sequence_group)
+        if self._reference is not None:
+            self._reference.requires_grad_(False)
         self._autocast = config.train.autocast == "bfloat16"
 
     def train_step(self, graded: Sequence[Graded]) -> dict[str, float]:
@@ -74,7 +104,7 @@ class Learner:
             [self._score(batch) for batch in self._pack(part)]
             for part in split_by_episode(samples, self._config.train.num_minibatches)
         ]
-        totals = _Totals()
+        totals = _Totals(self._ranks)
         for minibatch in minibatches:
             self._optimizer_step(minibatch, totals)
         self.policy_version += 1
@@ -86,34 +116,38 @@ class Learner:
         }
 
     def state(self) -> dict[str, Any]:
-        """What a checkpoint needs to go on exactly."""
+        """What a checkpoint needs to go on exactly, with any number of processes; process 0 has it whole."""
         return {
-            "model": self.model.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
+            "model": model_state(self.model),
+            "optimizer": optimizer_state(self.model, self.optimizer),
             "num_optimizer_steps": self.num_optimizer_steps,
             "policy_version": self.policy_version,
-            "reference": None if self._reference is None else self._reference.state_dict(),
+            "reference": None if self._reference is None else model_state(self._reference),
         }
 
     def load_state(self, state: dict[str, Any]) -> None:
         """Go on from `state()`."""
-        self.model.load_state_dict(state["model"])
-        self.optimizer.load_state_dict(state["optimizer"])
+        load_model_state(self.model, state["model"])
+        load_optimizer_state(self.model, self.optimizer, state["optimizer"])
         self.num_optimizer_steps = int(state["num_optimizer_steps"])
         self.policy_version = int(state["policy_version"])
         if self._reference is not None:
-            self._reference.load_state_dict(state["reference"])
+            load_model_state(self._reference, state["reference"])
 
     def _pack(self, samples: Sequence[Sample]) -> list[MicroBatch]:
-        algorithm, train = self._config.algorithm, self._config.train
-        return make_micro_batches(
+        algorithm, train, ranks = self._config.algorithm, self._config.train, self._ranks
+        batches = make_micro_batches(
             samples,
             train.micro_batch_tokens,
             algorithm.aggregate,
             algorithm.norm_tokens,
             self._pad_id,
             WIDTH_STEP,
+            Part(ranks.data_rank, ranks.num_data),
         )
+        if ranks.num_sequence == 1:
+            return batches
+        return [part_of_sequences(batch, ranks.sequence_rank, ranks.num_sequence) for batch in batches]
 
     @torch.no_grad()
     def _score(self, batch: MicroBatch) -> _Scored:
@@ -137,7 +171,9 @@ class Learner:
             self._config.train.num_steps * self._config.train.num_minibatches, config.schedule,
         )  # fmt: skip
         set_learning_rate(self.optimizer, lr)
-        norm = float(torch.nn.utils.clip_grad_norm_(self.model.parameters(), config.clip_norm or math.inf))
+        if self._partial:
+            sum_partial_gradients(self.model, self._partial)
+        norm = clip_gradients(self.model.parameters(), config.clip_norm or math.inf)
         totals.optimizer_step(norm, lr)
         if math.isfinite(norm):
             self.optimizer.step()
@@ -157,7 +193,7 @@ class Learner:
             kl_N = KL_ESTIMATORS[algorithm.kl_kind](logprobs_N, scored.reference_logprobs_N)
             loss = loss + algorithm.kl_coef * (batch.weights_N * kl_N).sum()
             totals.add_kl(kl_N)
-        loss.backward()
+        (loss * self._ranks.num_batches).backward()  # gradients are averaged over the processes
         totals.add(scored, loss, policy_loss, policy.ratio_N, policy.clipped_N, entropy_N, logprobs_N)
 
     def _logprobs(self, model: PreTrainedModel, batch: MicroBatch) -> tuple[Tensor, Tensor]:
@@ -167,7 +203,8 @@ class Learner:
 class _Totals:
     """Sums over a training step, for the metrics."""
 
-    def __init__(self) -> None:
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks = ranks
         self._sums: dict[str, float] = {}
         self._maxima: dict[str, float] = {"ratio_max": 0.0, "logprob_gap_max": 0.0}
         self._num_tokens = self._num_steps = self._num_skipped = self._num_kl = 0
@@ -188,8 +225,9 @@ class _Totals:
             self._sums[name] = self._sums.get(name, 0.0) + float(values_N.sum())
         for name, value in (("loss", loss), ("policy_loss", policy_loss)):
             self._sums[name] = self._sums.get(name, 0.0) + float(value.detach())
-        self._maxima["ratio_max"] = max(self._maxima["ratio_max"], float(ratio_N.max()))
-        self._maxima["logprob_gap_max"] = max(self._maxima["logprob_gap_max"], float(gap_N.max()))
+        for name, values_N in (("ratio_max", ratio_N), ("logprob_gap_max", gap_N)):
+            if len(values_N):
+                self._maxima[name] = max(self._maxima[name], float(values_N.detach().max()))
         self._num_tokens += len(ratio_N)
 
     def add_kl(self, kl_N: Tensor) -> None:
@@ -206,15 +244,19 @@ class _Totals:
             self._num_skipped += 1
 
     def metrics(self) -> dict[str, float]:
-        """Means per token, losses and norms per optimizer step."""
+        """Means per token, losses and norms per optimizer step, over all processes."""
+        sums = self._ranks.sums({**self._sums, "num_tokens": self._num_tokens})
+        num_tokens = int(sums.pop("num_tokens"))
+        if "grad_norm" in sums:
+            sums["grad_norm"] = self._sums["grad_norm"]  # that of all processes, on each
         per_step = {"loss", "policy_loss", "grad_norm"}
         means = {
-            name: total / max(1, self._num_steps if name in per_step else self._num_tokens)
-            for name, total in self._sums.items()
+            name: total / max(1, self._num_steps if name in per_step else num_tokens)
+            for name, total in sums.items()
         }
         return {
-            **means, **self._maxima, "lr": self._lr,
-            "num_trained_tokens": self._num_tokens, "num_skipped_updates": self._num_skipped,
+            **means, **self._ranks.maxima(self._maxima), "lr": self._lr,
+            "num_trained_tokens": num_tokens, "num_skipped_updates": self._num_skipped,
         }  # fmt: skip
 
 
@@ -224,9 +266,3 @@ def split_by_episode(samples: Sequence[Sample], num_parts: int) -> list[list[Sam
     part_of = {episode: place % num_parts for place, episode in enumerate(episodes)}
     parts = [[sample for sample in samples if part_of[sample.episode] == part] for part in range(num_parts)]
     return [part for part in parts if part]
-
-
-def _frozen_copy(model: PreTrainedModel) -> PreTrainedModel:
-    reference = copy.deepcopy(model)
-    reference.requires_grad_(False)
-    return reference

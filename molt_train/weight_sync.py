@@ -87,13 +87,18 @@ class WeightPublisher:
         self.close()
 
     def publish(self, model: PreTrainedModel, version: int) -> PublishedWeights:
-        """Write the weights as they are now; blocking."""
+        """Write the weights as they are now; blocking. Processes that hold the model together call it on the
+        first, and `take_part` on the others."""
         folder = self.folder.new(version)
         model.save_pretrained(folder, max_shard_size="1000GB")
         path = folder / _FILE
         with safe_open(path, framework="pt") as file:
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
         return PublishedWeights(version, path, shapes)
+
+    def take_part(self, model: PreTrainedModel) -> None:
+        """Give one's part of the weights to the process that publishes."""
+        model.save_pretrained(self.folder.path, is_main_process=False)
 
     def close(self) -> None:
         """Remove everything; idempotent."""

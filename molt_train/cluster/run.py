@@ -36,6 +36,7 @@ async def cluster_parts(config: Config, actor: Actor, num_slots: int) -> AsyncGe
         hosts = [EnvHost(config, actor.card, envs_each) for _ in range(cluster.num_env_hosts)]
         for host in hosts:
             stack.callback(host.close)
+        await learner.start()
         await engine.start()
         weights = PublishedCopies(engine, learner)
         yield Parts(engine, learner, weights, _source(config, actor, hosts, num_slots))

@@ -11,6 +11,7 @@ from molt_train.config.evaluation import EvalConfig
 from molt_train.config.load import load_config, parse_config, recipe_names
 from molt_train.config.model import ModelConfig
 from molt_train.config.optimizer import OptimizerConfig
+from molt_train.config.parallel import ParallelConfig
 from molt_train.config.rollout import RolloutConfig
 from molt_train.config.run import RunConfig
 from molt_train.config.sft import SftConfig
@@ -25,6 +26,7 @@ __all__ = [
     "EvalConfig",
     "ModelConfig",
     "OptimizerConfig",
+    "ParallelConfig",
     "RolloutConfig",
     "RunConfig",
     "SftConfig",

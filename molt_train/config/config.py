@@ -11,6 +11,7 @@ from molt_train.config.env import EnvConfig
 from molt_train.config.evaluation import EvalConfig
 from molt_train.config.model import ModelConfig
 from molt_train.config.optimizer import OptimizerConfig
+from molt_train.config.parallel import ParallelConfig
 from molt_train.config.rollout import RolloutConfig
 from molt_train.config.run import RunConfig
 from molt_train.config.sft import SftConfig
@@ -36,6 +37,8 @@ class Config(Section):
     """Supervised warm-up on an oracle's episodes."""
     eval: EvalConfig = Field(default_factory=EvalConfig)
     """How the policy is judged."""
+    parallel: ParallelConfig = Field(default_factory=ParallelConfig)
+    """How the learner's model lies over processes."""
     cluster: ClusterConfig = Field(default_factory=ClusterConfig)
     """Parts beyond one process."""
     run: RunConfig = Field(default_factory=RunConfig)
@@ -55,6 +58,11 @@ class Config(Section):
             raise ValueError(
                 f"train.num_minibatches = {self.train.num_minibatches}, but a step has {num_episodes} "
                 "episodes (rollout.num_tasks × rollout.group_size); lower it"
+            )
+        if self.parallel.sp_size > 1 and self.algorithm.correction in ("seq", "geo"):
+            raise ValueError(
+                f"algorithm.correction = {self.algorithm.correction!r} needs whole sequences, which "
+                f"parallel.sp_size = {self.parallel.sp_size} splits; take 'token' or sp_size=1"
             )
         advantage = self.algorithm.advantage
         if self.rollout.group_size == 1 and advantage in ("grpo", "dr_grpo", "reinforce_baseline"):

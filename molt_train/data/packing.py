@@ -1,6 +1,7 @@
 """Samples to micro-batches: rows of right-padded segments, and flat lists of the tokens that are trained.
 
-In: `Sample`s. Out: `MicroBatch`es, a function of the samples' order alone.
+In: `Sample`s. Out: `MicroBatch`es, a function of the samples' order alone; or one learner process's part of
+them, as many as every other's.
 Shapes: B rows, T padded length, N trained tokens of the micro-batch.
 
 A row holds one segment. Attention is causal and padding lies on the right, so no token sees padding and no
@@ -44,6 +45,21 @@ class MicroBatch:
     """int64 number of the token's segment in the optimizer step."""
     num_tokens: int
     """Tokens without padding."""
+    first_position: int = 0
+    """Position in the sequence of the first column: above 0 in the later parts of split sequences."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which of the processes with sequences of their own this is."""
+
+    number: int = 0
+    """From 0."""
+    count: int = 1
+    """How many there are."""
+
+
+WHOLE = Part()
 
 
 def make_micro_batches(
@@ -53,11 +69,14 @@ def make_micro_batches(
     norm_tokens: int = 1024,
     pad_id: int = 0,
     width_step: int = 1,
+    part: Part = WHOLE,
 ) -> list[MicroBatch]:
     """Split one optimizer step's samples; no micro-batch exceeds `micro_batch_tokens`, padding included.
 
     Samples are taken longest first, those of equal length in their order; those without a trained token
-    are left out. Widths are multiples of `width_step`, as far as the budget allows.
+    are left out. Widths are multiples of `width_step`, as far as the budget allows. For several processes
+    the budget is lowered until neighbouring micro-batches are about equally full; they are dealt out in
+    turn, and one that has nothing to do gets a row of padding.
 
     Raises:
         ValueError: a segment alone is longer than the budget.
@@ -71,16 +90,90 @@ def make_micro_batches(
             )
     weights = _weights(used, aggregate, norm_tokens)
     order = sorted(range(len(used)), key=lambda index: -len(used[index].segment.token_ids))
+    lengths = [len(used[index].segment.token_ids) for index in order]
+    pieces = cut(lengths, micro_batch_tokens, width_step, part.count)
     batches: list[MicroBatch] = []
-    start = 0
-    while start < len(order):
-        longest = len(used[order[start]].segment.token_ids)
-        width = min(-(-longest // width_step) * width_step, micro_batch_tokens)
-        end = start + max(1, micro_batch_tokens // width)
-        rows = order[start:end]
-        batches.append(_micro_batch([used[i] for i in rows], [weights[i] for i in rows], rows, width, pad_id))
-        start = end
+    for piece in pieces[part.number :: part.count]:
+        rows = order[piece.first : piece.end]
+        batches.append(
+            _micro_batch([used[i] for i in rows], [weights[i] for i in rows], rows, piece.width, pad_id)
+        )
+    while len(batches) < -(-len(pieces) // part.count):
+        batches.append(_nothing(width_step, pad_id))
     return batches
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A micro-batch before its rows are gathered."""
+
+    first: int
+    """Its first row, in the order of lengths."""
+    end: int
+    """Behind its last row."""
+    width: int
+    """Padded length of its rows."""
+
+
+def cut(lengths: Sequence[int], most_tokens: int, width_step: int, count: int = 1) -> list[Piece]:
+    """Cut rows, longest first, into pieces of at most `most_tokens`, padding included.
+
+    With `count` above 1 the smallest budget is taken that needs no more rounds of `count` pieces.
+    """
+    pieces = _cut(lengths, most_tokens, width_step)
+    if count == 1 or not pieces:
+        return pieces
+    most_pieces = -(-len(pieces) // count) * count
+    low, high = 0, most_tokens
+    while high - low > 1:
+        middle = (low + high) // 2
+        if len(_cut(lengths, middle, width_step)) <= most_pieces:
+            high = middle
+        else:
+            low = middle
+    return _cut(lengths, high, width_step)
+
+
+def _cut(lengths: Sequence[int], most_tokens: int, width_step: int) -> list[Piece]:
+    pieces: list[Piece] = []
+    start = 0
+    while start < len(lengths):
+        width = -(-lengths[start] // width_step) * width_step
+        if width > most_tokens >= lengths[start]:
+            width = most_tokens
+        end = min(start + max(1, most_tokens // width), len(lengths))
+        pieces.append(Piece(start, end, width))
+        start = end
+    return pieces
+
+
+def part_of_sequences(batch: MicroBatch, number: int, count: int) -> MicroBatch:
+    """Part `number` of `count` equal parts of every row, with the tokens that its positions predict."""
+    width = batch.token_ids_BT.shape[1]
+    assert width % count == 0, f"rows of {width} tokens cannot be split into {count} equal parts"
+    size = width // count
+    row_N, column_N = batch.predictor_N // width, batch.predictor_N % width
+    mine_N = column_N // size == number
+    chosen = {
+        name: values[mine_N]
+        for name, values in vars(batch).items()
+        if name.endswith("_N") and name != "predictor_N"
+    }
+    return MicroBatch(
+        token_ids_BT=batch.token_ids_BT[:, number * size : (number + 1) * size].contiguous(),
+        predictor_N=(row_N * size + column_N % size)[mine_N],
+        num_tokens=batch.num_tokens if number == 0 else 0,
+        first_position=number * size,
+        **chosen,
+    )
+
+
+def _nothing(width: int, pad_id: int) -> MicroBatch:
+    """For a process that must take part in a pass without a token of its own."""
+    no_ids, no_values = torch.zeros(0, dtype=torch.int64), torch.zeros(0)
+    return MicroBatch(
+        torch.full((1, width), pad_id), no_ids, no_ids, no_values, no_values, no_values, no_ids, 0
+    )
 
 
 def _micro_batch(

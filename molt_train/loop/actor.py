@@ -14,7 +14,7 @@ import gymnasium.error
 import torch
 
 from molt_envs import AgentEnv, EnvCard, Full, History, Summary, TokenEnv, Window
-from molt_train.config import Config
+from molt_train.config import Config, ParallelConfig
 from molt_train.model.load import load_model, load_tokenizer, model_folder
 from molt_train.rollout.chat_renderer import ChatRenderer
 from molt_train.rollout.engine import Engine, Sampling
@@ -58,11 +58,10 @@ def build_actor(config: Config) -> Actor:
     return Actor(tokenizer, renderer, card, wrap, lambda: wrap(make_text_env(config)))
 
 
-def load_policy(config: Config) -> PreTrainedModel:
-    """The model that is trained, with its starting weights."""
-    model, _ = load_model(
-        config.model.path, dtype=torch.float32 if config.model.dtype == "float32" else torch.bfloat16
-    )
+def load_policy(config: Config, parallel: ParallelConfig | None = None) -> PreTrainedModel:
+    """The model that is trained, with its starting weights; with `parallel`, this process's part of it."""
+    dtype = torch.float32 if config.model.dtype == "float32" else torch.bfloat16
+    model, _ = load_model(config.model.path, dtype, parallel)
     if config.model.gradient_checkpointing:
         model.gradient_checkpointing_enable()
     return model

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
+class LearnerLost(RuntimeError):
+    """A process of the learner died or did not answer: what it knew is in the last checkpoint."""
+
+
 class LearnerClient(Protocol):
     """Trains the policy; one call at a time."""
 

@@ -22,6 +22,7 @@ from molt_train.loop.collector import Collector
 from molt_train.loop.evaluate import evaluate
 from molt_train.loop.failures import check_resolved
 from molt_train.loop.folder import MODEL, RunFolder
+from molt_train.loop.learner_client import LearnerLost
 from molt_train.loop.parts import OpenParts, Parts, local_parts
 from molt_train.loop.rollouts import shuffle_rewards
 from molt_train.loop.statistics import (
@@ -37,14 +38,24 @@ from molt_train.threads import share_cores
 
 
 def train(config: Config, progress: Progress, open_parts: OpenParts = local_parts) -> Path:
-    """Run the recipe; gives the run's folder.
+    """Run the recipe; gives the run's folder. A learner process that is lost costs the steps since the last
+    checkpoint, from which the run goes on by itself.
 
     Raises:
         ValueError: the configuration asks for something that does not exist.
+        LearnerLost: for the last time that `parallel.max_restarts` allows.
         TooManyUnresolved: see `rollout.max_unresolved_share`; the run's folder is kept and can be resumed.
     """
     slots = config.rollout.num_slots
-    return asyncio.run(_with_loop(config, progress, slots, open_parts, TrainingLoop.run))
+    for num_left in range(config.parallel.max_restarts, -1, -1):
+        try:
+            return asyncio.run(_with_loop(config, progress, slots, open_parts, TrainingLoop.run))
+        except LearnerLost as lost:
+            if num_left == 0:
+                raise
+            progress.say(f"{lost}; going on from the last checkpoint ({num_left} more times at most)")
+            config = config.model_copy(update={"run": config.run.model_copy(update={"resume": True})})
+    raise AssertionError("the last attempt returns or raises")
 
 
 def evaluate_policy(config: Config, progress: Progress, open_parts: OpenParts = local_parts) -> Path:
@@ -61,7 +72,7 @@ async def _with_loop(
     work: Callable[[TrainingLoop], Awaitable[None]],
 ) -> Path:
     apart = config.cluster.num_engines if config.cluster.enabled else config.rollout.engine == "vllm"
-    share_cores(1 + apart)
+    share_cores(config.parallel.num_processes + apart)
     torch.manual_seed(config.train.seed)
     load_reward(config.rollout.reward)
     actor = build_actor(config)

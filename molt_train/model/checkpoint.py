@@ -21,7 +21,8 @@ from safetensors.torch import load_file, save_file
 
 from molt_train.model.state_codec import StateEncoder, decode
 
-FORMAT = 1
+FORMAT = 2
+"""2: the optimizer's entries are found by the names of their parameters."""
 _TENSORS, _STATE, _MANIFEST = "tensors.safetensors", "state.json", "manifest.json"
 _PREFIX, _TEMPORARY = "step-", ".unfinished-"
 

@@ -13,8 +13,16 @@ from pathlib import Path
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 
-def export_model(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, out: Path) -> Path:
-    """Write weights, configuration, tokenizer and chat template; an earlier export at `out` is replaced."""
+def export_model(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, out: Path, *, is_writer: bool = True
+) -> Path:
+    """Write weights, configuration, tokenizer and chat template; an earlier export at `out` is replaced.
+
+    A model that lies over several processes is exported by all of them, of which one is the writer.
+    """
+    if not is_writer:
+        model.save_pretrained(out.parent, is_main_process=False)
+        return out
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=".export-", dir=out.parent))
     try:

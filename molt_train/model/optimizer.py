@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Literal
+from typing import Any, Literal
 
 import torch
+from torch.distributed.tensor import DTensor
 
 Schedule = Literal["constant", "linear", "cosine"]
 
@@ -21,15 +22,18 @@ def build_adamw(
     eps: float,
     weight_decay: float,
 ) -> torch.optim.AdamW:
-    """AdamW; matrices decay, vectors (norms, biases) do not."""
-    trainable = [parameter for parameter in parameters if parameter.requires_grad]
-    groups = [
-        {"params": [p for p in trainable if p.ndim >= 2], "weight_decay": weight_decay},
-        {"params": [p for p in trainable if p.ndim < 2], "weight_decay": 0.0},
+    """AdamW; matrices decay, vectors (norms, biases) do not. Parameters on different grids of processes are
+    in groups of their own, since one call cannot mix them."""
+    groups: dict[Any, list[torch.nn.Parameter]] = {}
+    for parameter in parameters:
+        if parameter.requires_grad:
+            grid = parameter.device_mesh if isinstance(parameter, DTensor) else None
+            groups.setdefault((parameter.ndim >= 2, grid), []).append(parameter)
+    described = [
+        {"params": members, "weight_decay": weight_decay if decays else 0.0}
+        for (decays, _), members in groups.items()
     ]
-    return torch.optim.AdamW(
-        [group for group in groups if group["params"]], lr=lr, betas=betas, eps=eps, fused=True
-    )
+    return torch.optim.AdamW(described, lr=lr, betas=betas, eps=eps, fused=True)
 
 
 def learning_rate(step: int, peak: float, warmup_steps: int, total_steps: int, schedule: Schedule) -> float:
