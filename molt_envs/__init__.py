@@ -31,6 +31,7 @@ from molt_envs.protocol.episode import (
     Segment,
     StopReason,
 )
+from molt_envs.protocol.images import Image, ImageObservation, Observation, describe, images_of, text_of
 from molt_envs.protocol.messages import Message, Role, ToolCall, ToolSchema
 from molt_envs.protocol.wire import (
     episode_from_json,
@@ -67,9 +68,12 @@ __all__ = [
     "FixedScript",
     "Full",
     "History",
+    "Image",
+    "ImageObservation",
     "ImageSpan",
     "InfrastructureError",
     "Message",
+    "Observation",
     "Outcome",
     "PluginWarning",
     "Policy",
@@ -94,15 +98,18 @@ __all__ = [
     "UnknownEnvError",
     "Window",
     "boundary",
+    "describe",
     "entries",
     "episode_from_json",
     "episode_from_msgpack",
     "episode_to_json",
     "episode_to_msgpack",
+    "images_of",
     "parse_call",
     "read_episodes",
     "register_all",
     "resolve",
+    "text_of",
     "write_episodes",
 ]
 

@@ -93,6 +93,11 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "Give one-word clues, or guess which words of a board a clue means, together with a partner",
     ),
     EnvEntry(
+        "molt/VisualCount-v0",
+        "molt_envs.families.visual_count.env:VisualCountEnv",
+        "Count the things of a colour or a shape in a small picture",
+    ),
+    EnvEntry(
         "molt/ReasoningGym-v0",
         "molt_envs.families.reasoning_gym.env:ReasoningGymEnv",
         "Questions of any reasoning-gym data set, one answer each, scored by the library",

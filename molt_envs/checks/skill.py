@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from molt_envs.checks.findings import CheckFailed, NotShown, require
 from molt_envs.checks.subject import Check, Subject, baseline, oracle_of, play
 from molt_envs.env import AgentEnv, Task
+from molt_envs.protocol.images import describe
 
 MOST_BY_NOTHING = 0.05
 NOT_SHOWN = "oracle not shown: the environment has none"
@@ -30,6 +31,8 @@ def _check_oracle(subject: Subject) -> str:
 
 def _check_baselines(subject: Subject) -> str:
     shares: dict[str, float] = {}
+    blind = subject.card.image_size is None or "blind" in subject.baseline_plays
+    require(blind, "there are images, but no baseline 'blind' that knows the text alone")
     for name, plays in subject.baseline_plays.items():
         shares[name] = sum(one.success for one in plays) / len(plays)
         most = MOST_BY_NOTHING if name == "nothing" else subject.card.max_baseline_success
@@ -47,7 +50,7 @@ def _check_splits_disjoint(subject: Subject) -> str:
     tasks = subject.tasks(2000 if subject.full else 100)
     for task in tasks:
         observation, info = env.reset(seed=0, options={"task_id": task.task_id})
-        alike[" ".join(observation.casefold().split()), info.get("state_key")].append(task)
+        alike[" ".join(describe(observation).casefold().split()), info.get("state_key")].append(task)
     for start, found in alike.items():
         if len({task.split for task in found}) > 1:
             same = _same_tasks(env, found)
@@ -67,7 +70,7 @@ def _same_tasks(env: AgentEnv, alike: list[Task]) -> tuple[Task, Task] | None:
     known: dict[object, Task] = {}
     for task in alike:
         plays = [play(env, policy, task) for policy in policies]
-        key = tuple((one.actions, one.observations, one.rewards) for one in plays)
+        key = tuple((one.actions, one.observations, one.images, one.rewards) for one in plays)
         if known.setdefault(key, task).split != task.split:
             return known[key], task
     return None
