@@ -74,7 +74,7 @@ class Priors:
     def best_guess(self, kind: str = "") -> float:
         """The number that answers most questions of a kind, or of all kinds."""
         if kind not in self._known:
-            asked = [one for one in self.questions if kind in ("", one.kind)]
+            asked = [one for one in self.questions if kind in ("", one.kind)] or self.questions
             values = sorted({one.answer for one in asked})
             self._known[kind] = max(values, key=lambda value: sum(one.accepts(value) for one in asked))
         return self._known[kind]

@@ -1,1 +1,1 @@
-"""`molt/VisualCount-v0`: how many things of a colour, of a shape or of both are in a picture."""
+"""How many things of a colour, of a shape or of both are in a picture."""
