@@ -113,6 +113,11 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "Find the cells in which two boards of shapes differ",
     ),
     EnvEntry(
+        "molt/Geometry-v0",
+        "molt_envs.families.geometry.env:GeometryEnv",
+        "Find an angle, a length or an area from the measures in a figure, with Python at hand",
+    ),
+    EnvEntry(
         "molt/ReasoningGym-v0",
         "molt_envs.families.reasoning_gym.env:ReasoningGymEnv",
         "Questions of any reasoning-gym data set, one answer each, scored by the library",

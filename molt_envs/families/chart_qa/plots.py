@@ -55,12 +55,12 @@ class Plot:
             middle, half = low + (number + 0.5) * step, step * share / 2
             end = self._at(value, upright)
             if upright:
-                corners = ((middle - half, end), (middle + half, LOWER))
+                one, two = (middle - half, end), (middle + half, LOWER)
                 self._text((middle, LOWER + 10), label, lettering)
             else:
-                corners = ((LEFT, middle - half), (end, middle + half))
+                one, two = (LEFT, middle - half), (end, middle + half)
                 self._text((LEFT - 4, middle), label, lettering, "rm")
-            self._canvas.box(*map(self._up, corners), colours[number % len(colours)], INK)
+            self._canvas.box(self._up(one), self._up(two), colours[number % len(colours)], INK)
 
     def _line(self) -> None:
         self._axis(upright=True, has_grid=self._rng.random() < 0.7)
