@@ -4,7 +4,7 @@ In: nothing. Out: the hub's public names; importing registers the environments' 
 """
 
 from molt_envs.catalog import EnvEntry
-from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, TextEnv, Turn
+from molt_envs.env import IMAGE_METADATA, ActionGrammar, AgentEnv, EnvCard, Task, TextEnv, Turn
 from molt_envs.errors import (
     Boundary,
     DataError,
@@ -51,6 +51,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "COMPLETED",
+    "IMAGE_METADATA",
     "NOT_SAMPLED",
     "PROTOCOL_VERSION",
     "TRAINABLE",

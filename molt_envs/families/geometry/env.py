@@ -25,9 +25,9 @@ from molt_envs.tools.sandboxed import Workspace
 
 SUMMARY = "Find an angle, a length or an area from the measures in a figure, with Python at hand"
 SYSTEM_PROMPT = (
-    "Look at the figure, and find what is asked for from the measures that are written in it. You may compute "
-    "with the tool python, an interpreter that keeps its names from call to call. When you know the number, "
-    "call answer once. Angles may be half a degree off, lengths and areas one percent."
+    "Look at the figure, and find what is asked for from the measures that are written in it. You may "
+    "compute with the tool python, an interpreter that keeps its names from call to call. When you know the "
+    "number, call answer once. Angles may be half a degree off, lengths and areas one percent."
 )
 GRAMMAR = call_grammar(ToolCall("python", {"code": "(3**2 + 4**2) ** 0.5"}))
 LEAST_SIZE = 160
@@ -127,9 +127,9 @@ class Solver:
     """
 
     def __init__(self, problem: Problem, seed: str, noise: float) -> None:
-        code = f"import math\n{problem.figure.expression}"
-        slips = [_call("python", code=code[:-3] + "((")] if random.Random(seed).random() < noise else []
-        self._actions = [*slips, _call("python", code=code)]
+        code = problem.figure.expression
+        slips = [f"{code} + ("] if random.Random(seed).random() < noise else []
+        self._actions = [_call("python", code=one) for one in ("import math", *slips, code)]
         self._turn = 0
 
     def act(self, observation: Observation, info: Mapping[str, Any]) -> str:
