@@ -13,6 +13,7 @@ from molt_envs.env import AgentEnv, Task
 from molt_envs.protocol.images import describe
 
 MOST_BY_NOTHING = 0.05
+FEWEST_PAIRS = 60
 NOT_SHOWN = "oracle not shown: the environment has none"
 
 
@@ -42,6 +43,26 @@ def _check_baselines(subject: Subject) -> str:
             f"{name} solves {shares[name]:.0%} of {len(plays)} tasks, at most {most:.0%}; one is {solved}",
         )
     return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
+
+
+def _check_text_is_not_enough(subject: Subject) -> str:
+    """Among tasks whose texts begin alike, how often the oracle does the same in two of them."""
+    if subject.card.image_size is None:
+        return "it has no images"
+    if not subject.oracle_plays:
+        raise NotShown(NOT_SHOWN)
+    env, alike = subject.make_base(), defaultdict[str, Counter[tuple[str, ...]]](Counter)
+    for task in subject.tasks(100):
+        one = play(env, oracle_of(task.index), task)
+        alike[one.observations[0]][one.actions] += 1
+    env.close()
+    same = sum(num * (num - 1) for plans in alike.values() for num in plans.values())
+    pairs = sum(plans.total() * (plans.total() - 1) for plans in alike.values())
+    if pairs < FEWEST_PAIRS:
+        raise NotShown(f"{pairs // 2} pairs of tasks begin with the same text")
+    text = f"the same is right in {same / pairs:.0%} of {pairs // 2} pairs of tasks with the same text"
+    require(same <= subject.card.max_baseline_success * pairs, text)
+    return text
 
 
 def _check_splits_disjoint(subject: Subject) -> str:
@@ -88,6 +109,12 @@ CHECKS = (
         "policies without skill solve next to nothing",
         _check_baselines,
         "close the shortcut; where luck alone is likelier, declare it as the card's max_baseline_success",
+    ),
+    Check(
+        "skill",
+        "the text alone does not tell what to do",
+        _check_text_is_not_enough,
+        "draw the answer on its own, and say in the text only what is asked for",
     ),
     Check(
         "skill",
