@@ -18,7 +18,7 @@ from molt_envs.errors import InfrastructureError
 from molt_envs.policy import Policy
 from molt_envs.protocol.images import Observation
 
-BUILT_IN = ("oracle", "random", "script", "nothing")
+BUILT_IN = ("oracle", "random", "script", "nothing", "blind")
 
 
 @dataclass(frozen=True)
