@@ -148,7 +148,7 @@ BUDGETS: list[tuple[Rule, dict[str, str], str]] = [
     (budget_rules.packages_fit, {"molt_envs/env.py": lines(4001)}, "the hub: 40"),
     (budget_rules.packages_fit, {"molt_envs/checks/a.py": lines(4001)}, "what is built on the hub: 40"),
     (budget_rules.packages_fit, {"sandboxes/a.py": lines(2001)}, "sandboxes: 20"),
-    (budget_rules.packages_fit, {"sandboxes/attack/a.py": lines(801)}, "attacks and images: 80"),
+    (budget_rules.packages_fit, {"sandboxes/attack/a.py": lines(801)}, "attacks, images and commands: 80"),
     (budget_rules.packages_fit, {"molt_envs/families/shop/a.py": lines(501)}, "molt_envs.families.shop: 50"),
     (budget_rules.files_fit, {"molt_train/a.py": lines(401)}, "molt_train/a.py: 401"),
     (budget_rules.files_fit, {f"molt_train/m{n}.py": lines(121) for n in range(20)}, "median file has 121"),
