@@ -4,7 +4,7 @@ In: nothing. Out: the hub's public names; importing registers the environments' 
 """
 
 from molt_envs.catalog import EnvEntry
-from molt_envs.env import ActionGrammar, AgentEnv, EnvCard, Task, TextEnv, Turn
+from molt_envs.env import IMAGE_METADATA, ActionGrammar, AgentEnv, EnvCard, Task, TextEnv, Turn
 from molt_envs.errors import (
     Boundary,
     DataError,
@@ -31,6 +31,7 @@ from molt_envs.protocol.episode import (
     Segment,
     StopReason,
 )
+from molt_envs.protocol.images import Image, ImageObservation, Observation, describe, images_of, text_of
 from molt_envs.protocol.messages import Message, Role, ToolCall, ToolSchema
 from molt_envs.protocol.wire import (
     episode_from_json,
@@ -50,6 +51,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "COMPLETED",
+    "IMAGE_METADATA",
     "NOT_SAMPLED",
     "PROTOCOL_VERSION",
     "TRAINABLE",
@@ -67,9 +69,12 @@ __all__ = [
     "FixedScript",
     "Full",
     "History",
+    "Image",
+    "ImageObservation",
     "ImageSpan",
     "InfrastructureError",
     "Message",
+    "Observation",
     "Outcome",
     "PluginWarning",
     "Policy",
@@ -94,15 +99,18 @@ __all__ = [
     "UnknownEnvError",
     "Window",
     "boundary",
+    "describe",
     "entries",
     "episode_from_json",
     "episode_from_msgpack",
     "episode_to_json",
     "episode_to_msgpack",
+    "images_of",
     "parse_call",
     "read_episodes",
     "register_all",
     "resolve",
+    "text_of",
     "write_episodes",
 ]
 

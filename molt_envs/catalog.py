@@ -93,6 +93,31 @@ BUILT_IN: tuple[EnvEntry, ...] = (
         "Give one-word clues, or guess which words of a board a clue means, together with a partner",
     ),
     EnvEntry(
+        "molt/VisualCount-v0",
+        "molt_envs.families.visual_count.env:VisualCountEnv",
+        "Count the things of a colour or a shape in a small picture",
+    ),
+    EnvEntry(
+        "molt/GridNav-v0",
+        "molt_envs.families.grid_nav.env:GridNavEnv",
+        "Walk over a small board to stars that appear one after the other; every move shows a new picture",
+    ),
+    EnvEntry(
+        "molt/ChartQA-v0",
+        "molt_envs.families.chart_qa.env:ChartQAEnv",
+        "Read numbers off bars, lines, pies and tables, and compute with them",
+    ),
+    EnvEntry(
+        "molt/VisualDiff-v0",
+        "molt_envs.families.visual_diff.env:VisualDiffEnv",
+        "Find the cells in which two boards of shapes differ",
+    ),
+    EnvEntry(
+        "molt/Geometry-v0",
+        "molt_envs.families.geometry.env:GeometryEnv",
+        "Find an angle, a length or an area from the measures in a figure, with Python at hand",
+    ),
+    EnvEntry(
         "molt/ReasoningGym-v0",
         "molt_envs.families.reasoning_gym.env:ReasoningGymEnv",
         "Questions of any reasoning-gym data set, one answer each, scored by the library",

@@ -8,9 +8,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
+import tempfile
 import unicodedata
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import gymnasium
@@ -23,6 +25,7 @@ from molt_envs.env import AgentEnv
 from molt_envs.errors import DataError, TaskError, UnknownEnvError
 from molt_envs.evaluate import commands as evaluation
 from molt_envs.evaluate import listing
+from molt_envs.protocol.images import Observation, images_of, text_of
 from molt_envs.registry import entries, resolve, suggestions
 from molt_envs.scaffold import commands as scaffold
 
@@ -94,8 +97,14 @@ def play(
     seed: Annotated[int, typer.Option(min=0, help="same seed, same episode")] = 0,
     split: Annotated[str | None, typer.Option(help="split to draw the task from")] = None,
     task: Annotated[str | None, typer.Option(help="task id, such as test:3")] = None,
+    image: Annotated[
+        Path | None, typer.Option(help="PNG file for what is shown; by default a new one")
+    ] = None,
 ) -> None:
-    """Play one episode by hand: type an action and Enter; `:q` or the end of input quits."""
+    """Play one episode by hand: type an action and Enter; `:q` or the end of input quits.
+
+    What an environment of images shows is written to a file, anew in every turn.
+    """
     console = Console(highlight=False, markup=False)
     options = {key: value for key, value in (("split", split), ("task_id", task)) if value is not None}
     with _made(_resolve(env_id)) as env:
@@ -106,7 +115,7 @@ def play(
         base = env.unwrapped
         if isinstance(base, AgentEnv):
             console.print(f"{base.card.system_prompt}\n", style="dim")
-        _play(console, env, observation, facts)
+        _play(console, env, observation, facts, image)
 
 
 @app.command()
@@ -130,10 +139,18 @@ def check(
     raise typer.Exit(command.exit_status(found))
 
 
-def _play(console: Console, env: gymnasium.Env[str, str], observation: str, facts: dict[str, Any]) -> None:
+def _play(
+    console: Console,
+    env: gymnasium.Env[Observation, str],
+    observation: Observation,
+    facts: dict[str, Any],
+    image: Path | None,
+) -> None:
     total, num_steps, over = 0.0, 0, False
+    if image is None and images_of(observation):
+        image = Path(tempfile.mkdtemp(prefix="molt-"), "image.png")
     while not over:
-        console.print(_printable(observation))
+        _print_observation(console, observation, image)
         _show_actions(console, facts)
         action = _ask(console)
         if action is None:
@@ -142,13 +159,26 @@ def _play(console: Console, env: gymnasium.Env[str, str], observation: str, fact
         total, num_steps, over = total + float(reward), num_steps + 1, terminated or truncated
         console.print(f"reward {float(reward):g}\n", style="dim")
     else:
-        console.print(_printable(observation))
+        _print_observation(console, observation, image)
     ending = "over" if over else "left"
     solved = "solved" if facts.get("success") else "not solved"
     console.print(
         f"{ending} after {num_steps} steps of {facts.get('task_id', 'a task')}: "
         f"score {facts.get('score', 'unknown')}, {solved}, sum of rewards {total:g}"
     )
+
+
+def _print_observation(console: Console, observation: Observation, file: Path | None) -> None:
+    """The text, and the image as a file that each turn writes anew, so that a viewer can follow it."""
+    console.print(_printable(text_of(observation)))
+    images = images_of(observation)
+    if file is not None and images:
+        height, width, _ = images[0].pixels.shape
+        try:
+            file.write_bytes(images[0].png())
+        except OSError as error:
+            _fail(f"the image cannot be written to {file}: {error.strerror}; name another file with --image")
+        console.print(f"image, {width} x {height} pixels: {file.resolve()}", style="cyan", soft_wrap=True)
 
 
 def _show_actions(console: Console, facts: dict[str, Any]) -> None:
@@ -213,12 +243,15 @@ def _facts(entry: EnvEntry, env: gymnasium.Env[str, str]) -> dict[str, Any]:
     if not isinstance(base, AgentEnv):
         return {**facts, "observations": str(env.observation_space), "actions": str(env.action_space)}
     card = base.card
+    size = card.image_size
     return {
         **facts,
         "system_prompt": card.system_prompt,
         "actions": card.grammar.description,
         "example_action": card.grammar.example,
         "tools": [dict(tool) for tool in card.tools],
+        "observations": "text" if size is None else f"text, and an image of {size[1]} x {size[0]} pixels",
+        "image_size": None if size is None else list(size),
         "observation_role": card.observation_role,
         "reward_range": list(card.reward_range),
         "max_turns": card.max_turns,

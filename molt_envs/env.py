@@ -1,7 +1,8 @@
 """The base class of the hub's environments: a `gymnasium.Env` over text that names its tasks.
 
-In: `reset(seed, options)` and `step(action: str)`. Out: observations as `str`, rewards checked against the
-declared range, and an `info` with the same keys everywhere. A family implements `_begin` and `_act`.
+In: `reset(seed, options)` and `step(action: str)`. Out: observations as text, with an image where the card
+says so; rewards checked against the declared range, and an `info` with the same keys everywhere. A family
+implements `_begin` and `_act`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import numpy as np
 
 from molt_envs.errors import EpisodeDone, InfrastructureError, TaskError
 from molt_envs.policy import FixedScript, Policy, RandomAdmissible
+from molt_envs.protocol.images import ImageObservation, Observation, Pixels, text_of
 from molt_envs.protocol.messages import ToolSchema
-from molt_envs.spaces import UnicodeText
+from molt_envs.spaces import UnicodeText, observation_space
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ class EnvCard:
     """Longest observation."""
     max_baseline_success: float = 0.3
     """Highest share of tasks that a baseline, a policy without any skill, may solve."""
+    image_size: tuple[int, int] | None = None
+    """Height and width of the images in observations; None for text alone."""
 
 
 @dataclass(frozen=True)
@@ -107,14 +111,20 @@ class Turn:
     """Equal in equal states, where a step-level baseline can use it."""
     details: Mapping[str, object] = field(default_factory=dict[str, object])
     """Further entries of `info`, such as the parts of a reward. Never the answer."""
+    image: Pixels | None = None
+    """What the policy is shown, of the card's size; None for nothing new, and where the card has no size."""
 
 
-class TextEnv(gymnasium.Env[str, str]):
+IMAGE_METADATA: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}
+"""`metadata` of the class of an environment that shows images; Gymnasium reads it before one is made."""
+
+
+class TextEnv(gymnasium.Env[Observation, str]):
     """What everything that plays or wraps an environment relies on, wherever its episodes run.
 
     Args:
         card: what the environment declares.
-        render_mode: `ansi` or None.
+        render_mode: `ansi`, `rgb_array` where the card has an `image_size`, or None.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - as Gymnasium declares it
@@ -125,13 +135,15 @@ class TextEnv(gymnasium.Env[str, str]):
             raise ValueError(f"max_turns is {card.max_turns}; an episode has at least one turn")
         self.card = card
         self.render_mode = render_mode
-        self.observation_space = UnicodeText(card.max_observation_chars)
+        self.observation_space = observation_space(card.max_observation_chars, card.image_size)
         self.action_space = UnicodeText(2**20)
-        self._observation = ""
+        self._observation: Observation = ""
 
-    def render(self) -> str:
-        """The last observation, for people."""
-        return self._observation
+    def render(self) -> str | Pixels:
+        """The last observation, for people: its image with `rgb_array`, else its text."""
+        if self.render_mode == "rgb_array" and not isinstance(self._observation, str):
+            return self._observation["image"]
+        return text_of(self._observation)
 
     def oracle(self, seed: int = 0, noise: float = 0.0) -> Policy | None:
         """A policy that solves the running task, made after `reset`; None where the family has none.
@@ -187,7 +199,7 @@ class AgentEnv(TextEnv):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         """Start an episode.
 
         Args:
@@ -203,13 +215,14 @@ class AgentEnv(TextEnv):
         self._turn, self._done = 0, False
         return self._show(self._begin(self.task, self.np_random))
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def step(self, action: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Take one action.
 
         Raises:
             EpisodeDone: no episode is running.
             TypeError: the action is not a `str`.
-            InfrastructureError: the family produced a reward outside its declared range.
+            InfrastructureError: the family produced a reward outside its declared range, or an image of
+                another size than it declared.
         """
         if self._done:
             raise EpisodeDone(
@@ -227,7 +240,7 @@ class AgentEnv(TextEnv):
         observation, info = self._show(turn)
         return observation, turn.reward, turn.terminated, truncated, info
 
-    def _show(self, turn: Turn) -> tuple[str, dict[str, Any]]:
+    def _show(self, turn: Turn) -> tuple[Observation, dict[str, Any]]:
         assert self.task is not None
         info: dict[str, Any] = {
             "task_id": self.task.task_id,
@@ -241,8 +254,19 @@ class AgentEnv(TextEnv):
         if turn.state_key is not None:
             info["state_key"] = turn.state_key
         info.update(turn.details)
-        self._observation = turn.observation
-        return turn.observation, info
+        self._observation = self._observed(turn)
+        return self._observation, info
+
+    def _observed(self, turn: Turn) -> str | ImageObservation:
+        size, image = self.card.image_size, turn.image
+        expected = None if size is None else (*size, 3)
+        if image is not None and (image.shape != expected or image.dtype != np.uint8):
+            raise InfrastructureError(f"an image is {image.dtype} {image.shape}, the card says {expected}")
+        if expected is None:
+            return turn.observation
+        # A copy: whoever is shown an image may write to it.
+        shown = np.zeros(expected, np.uint8) if image is None else np.array(image)
+        return {"text": turn.observation, "image": shown}
 
     def _choose(self, options: Mapping[str, Any]) -> Task:
         return draw_task(self.card.splits, self.np_random, options)

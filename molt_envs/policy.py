@@ -10,11 +10,13 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from molt_envs.protocol.images import Observation
+
 
 class Policy(Protocol):
     """Plays one episode; make a new one for the next."""
 
-    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+    def act(self, observation: Observation, info: Mapping[str, Any]) -> str:
         """The next action."""
         ...
 
@@ -32,7 +34,7 @@ class FixedScript:
         self._actions = tuple(actions)
         self._turn = 0
 
-    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+    def act(self, observation: Observation, info: Mapping[str, Any]) -> str:
         """The next action."""
         action = self._actions[min(self._turn, len(self._actions) - 1)]
         self._turn += 1
@@ -49,6 +51,6 @@ class RandomAdmissible:
     def __init__(self, seed: int = 0) -> None:
         self._rng = random.Random(seed)
 
-    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+    def act(self, observation: Observation, info: Mapping[str, Any]) -> str:
         """The next action."""
         return self._rng.choice(info.get("admissible_actions") or ("",))

@@ -14,7 +14,8 @@ from molt_envs.protocol.messages import Message, Role, ToolCall, ToolSchema
 
 class Renderer(Protocol):
     """Messages to ids and back. `encode(m + [a] + n)` equals `encode(m) + sampled + extend(m, sampled, n)`
-    whenever `extend` returns ids and `sampled` is what `encode` would write for `a`."""
+    whenever `extend` returns ids and `sampled` is what `encode` would write for `a`. A message's images are
+    runs of placeholder ids before its text, each as long as pixels of that size need."""
 
     @property
     def renderer_id(self) -> str:
@@ -61,17 +62,20 @@ class Renderer(Protocol):
 _ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 _ROLE_ID = {role: 256 + index for index, role in enumerate(_ROLES)}
 _END, _CALL, _CALL_END, _THINK, _THINK_END, _TOOLS = 260, 261, 262, 263, 264, 265
+_IMAGE, _IMAGE_BLOCK = 266, 28
 
 
 class ByteRenderer:
-    """UTF-8 bytes as ids 0–255, ten control ids above: `[role] bytes [end]` for each message.
+    """UTF-8 bytes as ids 0–255, eleven control ids above: `[role] images bytes [end]` for each message.
 
-    Text cannot forge a control id, so an observation cannot pose as another role.
+    Text cannot forge a control id, so an observation cannot pose as another role. An image is a run of
+    `image_id`, one for each block of 28 by 28 pixels that is begun.
     """
 
     renderer_id = "bytes-v1"
     stop_ids = (_END,)
-    vocab_size = 266
+    image_id = _IMAGE
+    vocab_size = 267
 
     def encode(self, messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> list[int]:
         """See `Renderer.encode`."""
@@ -118,6 +122,9 @@ class ByteRenderer:
 
     def _message(self, message: Message) -> list[int]:
         ids = [_ROLE_ID[message.role]]
+        for image in message.images:
+            height, width, _ = image.pixels.shape
+            ids += [_IMAGE] * (-(-height // _IMAGE_BLOCK) * -(-width // _IMAGE_BLOCK))
         if message.reasoning is not None:
             ids += [_THINK, *_to_bytes(message.reasoning), _THINK_END]
         ids += _to_bytes(message.text)

@@ -12,6 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 from gymnasium import Space
+from gymnasium.spaces import Box, Dict
 from gymnasium.vector.utils.shared_memory import (
     create_shared_memory,  # pyright: ignore[reportUnknownVariableType]
     read_from_shared_memory,
@@ -67,6 +68,19 @@ class UnicodeText(Space[str]):
 
     def __repr__(self) -> str:
         return f"UnicodeText({self.max_length})"
+
+
+def observation_space(max_chars: int, image_size: tuple[int, int] | None = None) -> Space[Any]:
+    """Where the observations of an environment lie: text, or a dict of `text` and `image`.
+
+    Args:
+        max_chars: most characters of the text.
+        image_size: height and width of the images, (height, width, 3) uint8; None for text alone.
+    """
+    text = UnicodeText(max_chars)
+    if image_size is None:
+        return text
+    return Dict({"image": Box(0, 255, (*image_size, 3), np.uint8), "text": text})
 
 
 class SharedTexts(Sequence[str]):

@@ -14,6 +14,7 @@ import gymnasium
 from molt_envs.env import EnvCard, TextEnv
 from molt_envs.errors import EpisodeDone
 from molt_envs.history import Full, History
+from molt_envs.protocol.images import Observation, images_of, text_of
 from molt_envs.protocol.messages import Message
 from molt_envs.rendering import Renderer
 from molt_envs.tools.calls import write_calls
@@ -49,7 +50,7 @@ class TokenEnv:
 
     def __init__(
         self,
-        env: gymnasium.Env[str, str],
+        env: gymnasium.Env[Observation, str],
         renderer: Renderer,
         history: History | None = None,
         blind: bool = False,
@@ -107,9 +108,11 @@ class TokenEnv:
         self._running = False
         self.env.close()
 
-    def _observe(self, observation: str, first: bool = False) -> Message:
+    def _observe(self, observation: Observation, first: bool = False) -> Message:
         role = "user" if first else self.card.observation_role
-        return Message(role, "(nothing to see)" if self._blind else observation)
+        if self._blind:
+            return Message(role, "(nothing to see)")
+        return Message(role, text_of(observation), images=images_of(observation))
 
     def _extend(self, token_ids: Sequence[int], new: Message) -> list[int] | None:
         self.messages.append(new)

@@ -24,11 +24,13 @@ def _check_defined(subject: Subject) -> str:
         for attack in ATTACKS:
             one = play(env, script(attack), task, num_most=3)
             num += len(one.actions)
-            for observation, reward in zip(one.observations[1:], one.rewards, strict=True):
+            for observation, fits, reward in zip(
+                one.observations[1:], one.fits[1:], one.rewards, strict=True
+            ):
                 name = f"{attack[:30]!r} of {len(attack)} characters"
                 fine = math.isfinite(reward) and low <= reward <= high
                 require(fine, f"{name} gives reward {reward}, the range is [{low}, {high}]")
-                require(env.observation_space.contains(observation), f"{name} gives an observation too long")
+                require(fits, f"{name} gives an observation too long")
                 signs = [sign for sign in LEAKED if sign in observation and sign not in attack]
                 require(not signs, f"{name} is answered with {signs}")
     env.close()

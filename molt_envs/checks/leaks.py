@@ -16,6 +16,7 @@ from molt_envs.checks.findings import require
 from molt_envs.checks.subject import Check, Subject, first_difference, oracle_of, play
 from molt_envs.env import AgentEnv, Task
 from molt_envs.policy import Policy
+from molt_envs.protocol.images import Observation
 
 NUM_RESETS, NUM_RESETS_QUICK = 10_000, 400
 QUICK_S = 5.0
@@ -60,10 +61,12 @@ class _Interrupting:
     def __init__(self, env: AgentEnv, other: AgentEnv, task: Task) -> None:
         self._policy = oracle_of()(env)
         self._other = other
-        self._shown = other.reset(seed=0, options={"task_id": task.task_id})
+        self._shown: tuple[Observation, Mapping[str, Any]] = other.reset(
+            seed=0, options={"task_id": task.task_id}
+        )
         self._others_policy: Policy | None = oracle_of()(other)
 
-    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+    def act(self, observation: Observation, info: Mapping[str, Any]) -> str:
         """The oracle's action, after the other environment's step."""
         if self._others_policy is not None:
             action = self._others_policy.act(*self._shown)

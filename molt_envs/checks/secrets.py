@@ -18,6 +18,7 @@ import numpy as np
 from molt_envs.checks.findings import NotShown, require
 from molt_envs.checks.subject import Check, Play, Subject, first_difference, oracle_of, play
 from molt_envs.env import AgentEnv, Task
+from molt_envs.protocol.images import images_of, text_of
 
 CONTRACT_KEYS = frozenset({"task_id", "split", "turn", "score", "success", "admissible_actions"})
 ANSWER_KEYS = frozenset(
@@ -124,7 +125,8 @@ def _spoil_all(env: AgentEnv, expected: Play, task: Task) -> None:
     for turn, action in enumerate(expected.actions):
         _spoil(info)
         observation, reward, _, _, info = env.step(action)
-        same = (observation, float(reward)) == (expected.observations[turn + 1], expected.rewards[turn])
+        then = (expected.observations[turn + 1], expected.images[turn + 1], expected.rewards[turn])
+        same = (text_of(observation), images_of(observation), float(reward)) == then
         require(same, f"{task.task_id}: after writing to info, turn {turn + 1} is another one")
     _spoil(info)
 

@@ -10,8 +10,10 @@ from collections import Counter, defaultdict
 from molt_envs.checks.findings import CheckFailed, NotShown, require
 from molt_envs.checks.subject import Check, Subject, baseline, oracle_of, play
 from molt_envs.env import AgentEnv, Task
+from molt_envs.protocol.images import describe
 
 MOST_BY_NOTHING = 0.05
+FEWEST_PAIRS = 60
 NOT_SHOWN = "oracle not shown: the environment has none"
 
 
@@ -30,6 +32,8 @@ def _check_oracle(subject: Subject) -> str:
 
 def _check_baselines(subject: Subject) -> str:
     shares: dict[str, float] = {}
+    blind = subject.card.image_size is None or "blind" in subject.baseline_plays
+    require(blind, "there are images, but no baseline 'blind' that knows the text alone")
     for name, plays in subject.baseline_plays.items():
         shares[name] = sum(one.success for one in plays) / len(plays)
         most = MOST_BY_NOTHING if name == "nothing" else subject.card.max_baseline_success
@@ -41,13 +45,33 @@ def _check_baselines(subject: Subject) -> str:
     return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
 
 
+def _check_text_is_not_enough(subject: Subject) -> str:
+    """Among tasks whose texts begin alike, how often the oracle does the same in two of them."""
+    if subject.card.image_size is None:
+        return "it has no images"
+    if not subject.oracle_plays:
+        raise NotShown(NOT_SHOWN)
+    env, alike = subject.make_base(), defaultdict[str, Counter[tuple[str, ...]]](Counter)
+    for task in subject.tasks(100):
+        one = play(env, oracle_of(task.index), task)
+        alike[one.observations[0]][one.actions] += 1
+    env.close()
+    same = sum(num * (num - 1) for plans in alike.values() for num in plans.values())
+    pairs = sum(plans.total() * (plans.total() - 1) for plans in alike.values())
+    if pairs < FEWEST_PAIRS:
+        raise NotShown(f"{pairs // 2} pairs of tasks begin with the same text")
+    text = f"the same is right in {same / pairs:.0%} of {pairs // 2} pairs of tasks with the same text"
+    require(same <= subject.card.max_baseline_success * pairs, text)
+    return text
+
+
 def _check_splits_disjoint(subject: Subject) -> str:
     env = subject.make_base()
     alike: dict[object, list[Task]] = defaultdict(list)
     tasks = subject.tasks(2000 if subject.full else 100)
     for task in tasks:
         observation, info = env.reset(seed=0, options={"task_id": task.task_id})
-        alike[" ".join(observation.casefold().split()), info.get("state_key")].append(task)
+        alike[" ".join(describe(observation).casefold().split()), info.get("state_key")].append(task)
     for start, found in alike.items():
         if len({task.split for task in found}) > 1:
             same = _same_tasks(env, found)
@@ -67,7 +91,7 @@ def _same_tasks(env: AgentEnv, alike: list[Task]) -> tuple[Task, Task] | None:
     known: dict[object, Task] = {}
     for task in alike:
         plays = [play(env, policy, task) for policy in policies]
-        key = tuple((one.actions, one.observations, one.rewards) for one in plays)
+        key = tuple((one.actions, one.observations, one.images, one.rewards) for one in plays)
         if known.setdefault(key, task).split != task.split:
             return known[key], task
     return None
@@ -85,6 +109,12 @@ CHECKS = (
         "policies without skill solve next to nothing",
         _check_baselines,
         "close the shortcut; where luck alone is likelier, declare it as the card's max_baseline_success",
+    ),
+    Check(
+        "skill",
+        "the text alone does not tell what to do",
+        _check_text_is_not_enough,
+        "draw the answer on its own, and say in the text only what is asked for",
     ),
     Check(
         "skill",

@@ -6,6 +6,7 @@ and `Play`s.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from molt_envs.checks.findings import require
 from molt_envs.env import AgentEnv, EnvCard, Task
 from molt_envs.errors import boundary
 from molt_envs.policy import FixedScript, Policy
+from molt_envs.protocol.images import Image, Observation, images_of, text_of
 
 MOST_QUICK_S, MOST_FULL_S = 5.0, 120.0
 """What the episodes of one check may take."""
@@ -35,7 +37,11 @@ class Play:
     task_id: str
     """The task."""
     observations: tuple[str, ...]
-    """From the reset and after each step: one more than actions."""
+    """Texts from the reset and after each step: one more than actions."""
+    images: tuple[tuple[Image, ...], ...]
+    """The images beside them."""
+    fits: tuple[bool, ...]
+    """Whether each observation lies in the environment's space."""
     infos: tuple[Mapping[str, Any], ...]
     """Beside the observations."""
     actions: tuple[str, ...]
@@ -64,7 +70,11 @@ class Play:
         rewards = (None, *self.rewards)
         ends = [(False, False)] * len(self.actions) + [(self.terminated, self.truncated)]
         infos = [plain(info) for info in self.infos]
-        return list(zip(self.observations, infos, rewards, ends, strict=True))
+        shown = [
+            "\n".join([text, *map(repr, images)])
+            for text, images in zip(self.observations, self.images, strict=True)
+        ]
+        return list(zip(shown, infos, rewards, ends, strict=True))
 
 
 class Subject:
@@ -198,7 +208,7 @@ def script(*actions: str) -> PolicyMaker:
 
 
 def play(
-    env: gymnasium.Env[str, str],
+    env: gymnasium.Env[Observation, str],
     make_policy: PolicyMaker,
     task: Task | None = None,
     seed: int = 0,
@@ -226,7 +236,15 @@ def play(
         observations.append(observation)
         infos.append(info)
         rewards.append(float(reward))
-    columns = (tuple(observations), tuple(infos), tuple(actions), tuple(rewards))
+    fits = tuple(map(env.observation_space.contains, observations))
+    columns = (
+        tuple(map(text_of, observations)),
+        tuple(map(images_of, observations)),
+        fits,
+        tuple(infos),
+        tuple(actions),
+        tuple(rewards),
+    )
     return Play(str(infos[0].get("task_id")), *columns, terminated, truncated)
 
 
@@ -238,7 +256,12 @@ def plain(value: object) -> object:
         return tuple(sorted(items, key=lambda item: str(item[0])))
     if isinstance(value, list | tuple):
         return tuple(plain(item) for item in cast(Sequence[object], value))
-    return cast(Any, value).tolist() if isinstance(value, np.ndarray | np.generic) else value
+    if not isinstance(value, np.ndarray | np.generic):
+        return value
+    array = cast(Any, value)
+    if array.ndim > 2:  # images
+        return (array.shape, hashlib.sha256(array.tobytes()).hexdigest())
+    return plain(array.tolist()) if array.dtype == object else array.tolist()
 
 
 def first_difference(one: Play, two: Play) -> str | None:

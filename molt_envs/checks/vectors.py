@@ -44,7 +44,7 @@ def _shown(
     """What vector environments give: first the oracle's actions, so that episodes end, then any."""
     try:
         observations, info = envs.reset(seed=SEED)
-        seen: list[tuple[Any, ...]] = [(tuple(observations), None, plain(info))]
+        seen: list[tuple[Any, ...]] = [(plain(observations), None, plain(info))]
         over = np.zeros(NUM_ENVS, dtype=bool)
         num_steps = max(map(len, plans)) + min(MOST_STEPS, subject.card.max_turns + 2)
         for number in range(num_steps):
@@ -57,7 +57,7 @@ def _shown(
             observations, rewards, terminated, truncated, info = envs.step(actions)
             over = terminated | truncated
             step = (rewards.tolist(), terminated.tolist(), truncated.tolist())
-            seen.append((tuple(observations), step, plain(info)))
+            seen.append((plain(observations), step, plain(info)))
     finally:
         envs.close()
     return seen

@@ -44,7 +44,8 @@ REPLAY_TIMEOUT_S = 600.0
 def evaluate(
     env_id: Annotated[str, typer.Argument(metavar="ID|all", help="environment id, or all of them")],
     policy: Annotated[
-        str, typer.Option(help="oracle, random, script, nothing, openai:MODEL@URL or python:module:name")
+        str,
+        typer.Option(help="oracle, random, script, nothing, blind, openai:MODEL@URL or python:module:name"),
     ] = "oracle",
     episodes: Annotated[int, typer.Option(min=1, help="tasks of each environment")] = 50,
     split: Annotated[str, typer.Option(help="which split's tasks")] = "test",

@@ -10,13 +10,16 @@ import contextlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import httpx
 
 from molt_envs.env import EnvCard
 from molt_envs.errors import InfrastructureError
 from molt_envs.evaluate.policy import ChatPolicy, EpisodeStart, Limits, PolicySource, Reply
+from molt_envs.protocol.images import Observation, images_of, text_of
+
+Content: TypeAlias = "str | list[dict[str, Any]]"
 
 _RETRIED = frozenset({408, 409, 429, 500, 502, 503, 504})
 _LONGEST_WAIT_S = 60.0
@@ -107,9 +110,9 @@ class OpenAIPolicy(ChatPolicy):
         if card.tools:
             self._body["tools"] = [dict(tool) for tool in card.tools]
 
-    def reply(self, observation: str, info: Mapping[str, Any]) -> Reply:
+    def reply(self, observation: Observation, info: Mapping[str, Any]) -> Reply:
         """See `ChatPolicy.reply`."""
-        self._observe(_sendable(observation))
+        self._observe(_content(observation))
         answer = self._ask(self._body | {"messages": self._messages})
         try:
             choice = answer["choices"][0]
@@ -133,15 +136,15 @@ class OpenAIPolicy(ChatPolicy):
         shown = "\n".join([part for part in (shown, *map(json.dumps, calls)) if part])
         return Reply(action, shown, num_prompt, num_completion, choice.get("finish_reason") == "length")
 
-    def _observe(self, observation: str) -> None:
+    def _observe(self, content: Content) -> None:
         """Show an observation: as the result of the calls that were made, else as the user's message."""
         calls: list[dict[str, Any]] = self._messages[-1].get("tool_calls") or []
         if not (calls and self._card.tools):
-            self._messages.append({"role": "user", "content": observation})
+            self._messages.append({"role": "user", "content": content})
         for index, call in enumerate(calls):
             # One observation answers all calls of a turn; the protocol wants a result for each.
-            content = observation if index == 0 else "(in the first result)"
-            result = {"role": "tool", "tool_call_id": str(call.get("id", "")), "content": content}
+            shown = content if index == 0 else "(in the first result)"
+            result = {"role": "tool", "tool_call_id": str(call.get("id", "")), "content": shown}
             self._messages.append(result)
 
 
@@ -193,6 +196,15 @@ def _plain_call(call: Mapping[str, Any]) -> dict[str, object]:
         with contextlib.suppress(ValueError, RecursionError):
             arguments = json.loads(arguments)
     return {"name": str(function["name"]), "arguments": arguments}
+
+
+def _content(observation: Observation) -> Content:
+    """The text alone, or the images and the text as the parts of a message."""
+    text, images = _sendable(text_of(observation)), images_of(observation)
+    if not images:
+        return text
+    parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": one.url()}} for one in images]
+    return [*parts, {"type": "text", "text": text}]
 
 
 def _sendable(text: str) -> str:

@@ -18,6 +18,7 @@ from molt_envs.evaluate.policy import ChatPolicy, ContextFull, EpisodeStart, Lim
 from molt_envs.evaluate.record import EpisodeRecord, TurnRecord
 from molt_envs.policy import Policy
 from molt_envs.protocol.episode import Outcome
+from molt_envs.protocol.images import Observation, describe
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def _play(
     played: _Played,
 ) -> None:
     observation, info = env.reset(seed=job.seed, options={"task_id": job.task_id})
-    played.observation = observation
+    played.observation = describe(observation)
     policy = source.start(EpisodeStart(base, job.task_id, job.seed, limits))
     try:
         while played.outcome == "unresolved":
@@ -102,10 +103,10 @@ def _turn(
     env: gymnasium.Env[str, str],
     base: TextEnv,
     policy: Policy,
-    observation: str,
+    observation: Observation,
     info: Mapping[str, Any],
     played: _Played,
-) -> tuple[str, Mapping[str, Any]]:
+) -> tuple[Observation, Mapping[str, Any]]:
     """One turn; sets the outcome when it is the last."""
     try:
         reply = _reply(policy, observation, info)
@@ -119,7 +120,7 @@ def _turn(
         played.turns.append(_record(reply, None, info))
         return observation, info
     observation, reward, terminated, truncated, info = env.step(reply.action)
-    turn = _record(reply, observation, info)
+    turn = _record(reply, describe(observation), info)
     turn = replace(turn, reward=float(reward), terminated=bool(terminated), truncated=bool(truncated))
     played.turns.append(turn)
     if terminated or truncated:
@@ -127,7 +128,7 @@ def _turn(
     return observation, info
 
 
-def _reply(policy: Policy, observation: str, info: Mapping[str, Any]) -> Reply:
+def _reply(policy: Policy, observation: Observation, info: Mapping[str, Any]) -> Reply:
     if isinstance(policy, ChatPolicy):
         return policy.reply(observation, info)
     action = policy.act(observation, info)

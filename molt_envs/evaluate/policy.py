@@ -16,8 +16,9 @@ from typing import Any, Protocol, cast, runtime_checkable
 from molt_envs.env import EnvCard, TextEnv
 from molt_envs.errors import InfrastructureError
 from molt_envs.policy import Policy
+from molt_envs.protocol.images import Observation
 
-BUILT_IN = ("oracle", "random", "script", "nothing")
+BUILT_IN = ("oracle", "random", "script", "nothing", "blind")
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ class ChatPolicy(ABC):
     """A policy that writes messages and counts its tokens; it is a `Policy` too."""
 
     @abstractmethod
-    def reply(self, observation: str, info: Mapping[str, Any]) -> Reply:
+    def reply(self, observation: Observation, info: Mapping[str, Any]) -> Reply:
         """The next turn.
 
         Raises:
@@ -81,7 +82,7 @@ class ChatPolicy(ABC):
             InfrastructureError: the model could not be asked; the episode is unresolved.
         """
 
-    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+    def act(self, observation: Observation, info: Mapping[str, Any]) -> str:
         """The next action."""
         return self.reply(observation, info).action
 
@@ -123,7 +124,7 @@ class BuiltIn(PolicySource):
 
 @runtime_checkable
 class _Acts(Protocol):
-    def act(self, observation: str, info: Mapping[str, Any]) -> str: ...
+    def act(self, observation: Observation, info: Mapping[str, Any]) -> str: ...
 
 
 class FromFunction(PolicySource):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import gymnasium
 
 from molt_envs.evaluate.record import EpisodeRecord, TurnRecord
+from molt_envs.protocol.images import describe
 
 _NUM_CONTEXT_CHARS = 40
 
@@ -48,8 +49,8 @@ def replay(env: gymnasium.Env[str, str], record: EpisodeRecord) -> Difference | 
         EpisodeDone: the record goes on after its own end.
     """
     observation, _ = env.reset(seed=record.seed, options={"task_id": record.task_id})
-    if observation != record.observation:
-        return Difference(0, "observation", record.observation, observation)
+    if describe(observation) != record.observation:
+        return Difference(0, "observation", record.observation, describe(observation))
     for number, turn in enumerate(record.turns, 1):
         if turn.observation is None:  # a message that was cut; the environment never saw it
             break
@@ -57,7 +58,7 @@ def replay(env: gymnasium.Env[str, str], record: EpisodeRecord) -> Difference | 
         now = TurnRecord(
             turn.message,
             turn.action,
-            observation,
+            describe(observation),
             float(reward),
             bool(terminated),
             bool(truncated),

@@ -1,6 +1,6 @@
 """Messages: what a conversation looks like before a renderer turns it into token ids.
 
-In: text, tool calls, roles. Out: frozen `Message` values and the plain dicts that chat templates expect.
+In: text, images, tool calls, roles. Out: frozen `Message` values and the dicts that chat templates expect.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from molt_envs.protocol.images import Image
 
 Role = Literal["system", "user", "assistant", "tool"]
 
@@ -41,14 +43,21 @@ class Message:
     """The thinking that came before the text, where the policy's format has it."""
     tool_calls: tuple[ToolCall, ...] = ()
     """Calls in the order in which they were made; only an assistant has them."""
+    images: tuple[Image, ...] = ()
+    """Images, which are shown before the text; the policy itself makes none."""
 
     def __post_init__(self) -> None:
         if self.tool_calls and self.role != "assistant":
             raise ValueError(f"a {self.role!r} message has tool calls; only an assistant's may")
+        if self.images and self.role == "assistant":
+            raise ValueError("an 'assistant' message has images; a policy writes text alone")
 
     def to_chat(self) -> dict[str, object]:
         """The message as the dict that chat templates read."""
         chat: dict[str, object] = {"role": self.role, "content": self.text}
+        if self.images:
+            pictures = [{"type": "image"} for _ in self.images]
+            chat["content"] = [*pictures, {"type": "text", "text": self.text}]
         if self.reasoning is not None:
             chat["reasoning_content"] = self.reasoning
         if self.tool_calls:

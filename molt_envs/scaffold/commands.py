@@ -15,7 +15,7 @@ from molt_envs.scaffold.write import env_id_of, write_package
 
 def new(
     name: Annotated[str, typer.Argument(help="name of the package, such as my_env")],
-    kind: Annotated[str, typer.Option(help="text, tool, sandboxed or multi-agent")] = "text",
+    kind: Annotated[str, typer.Option(help="text, tool, sandboxed, vision or multi-agent")] = "text",
     folder: Annotated[Path, typer.Option("--dir", help="where its folder is made")] = Path(),
 ) -> None:
     """Write the package of a new environment that passes `check` as it is; change it from there."""

@@ -1,6 +1,7 @@
 """Messages over a socket: a length of 4 bytes, then msgpack.
 
-In: plain values. Out: the same on the other side. Text keeps lone surrogates; lists arrive as tuples.
+In: plain values. Out: the same on the other side. Text keeps lone surrogates; lists arrive as tuples,
+uint8 arrays as such.
 """
 
 # msgpack ships no types; both ends of the wire are ours.
@@ -20,6 +21,8 @@ import numpy as np
 from molt_envs.errors import EpisodeDone, InfrastructureError, PolicyError, TaskError
 
 MAX_FRAME_BYTES = 256 * 2**20
+PIXELS = 1
+"""Code of a uint8 array: its shape and its bytes."""
 _LENGTH = struct.Struct("!I")
 KINDS: dict[str, type[Exception]] = {
     kind.__name__: kind for kind in (EpisodeDone, InfrastructureError, PolicyError, TaskError)
@@ -66,7 +69,9 @@ def receive_frame(sock: socket.socket, timeout_s: float | None) -> Any:
     try:
         return cast(
             "Any",
-            msgpack.unpackb(body, use_list=False, strict_map_key=False, unicode_errors="surrogatepass"),
+            msgpack.unpackb(
+                body, use_list=False, strict_map_key=False, unicode_errors="surrogatepass", ext_hook=_array
+            ),
         )
     except (ValueError, msgpack.UnpackException) as error:
         raise FrameError(f"a frame that is no msgpack: {error}") from error
@@ -75,7 +80,17 @@ def receive_frame(sock: socket.socket, timeout_s: float | None) -> Any:
 def _plain(value: object) -> object:
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, np.ndarray) and value.dtype == np.uint8:
+        pixels = cast("np.ndarray[Any, np.dtype[np.uint8]]", value)
+        return msgpack.ExtType(PIXELS, msgpack.packb((pixels.shape, pixels.tobytes())))
     raise TypeError(f"a {type(value).__name__} cannot leave the process; `info` holds plain values only")
+
+
+def _array(code: int, data: bytes) -> object:
+    if code != PIXELS:
+        raise ValueError(f"an unknown extension, {code}")
+    shape, content = msgpack.unpackb(data, use_list=False)
+    return np.frombuffer(bytearray(content), np.uint8).reshape(shape)
 
 
 def _receive(sock: socket.socket, num_bytes: int, deadline: float | None) -> bytes:

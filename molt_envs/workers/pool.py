@@ -14,6 +14,7 @@ from typing import Any
 from molt_envs.env import EnvCard, TextEnv
 from molt_envs.errors import EpisodeDone, InfrastructureError
 from molt_envs.policy import Policy
+from molt_envs.protocol.images import Observation
 from molt_envs.workers.frames import KINDS, FrameError, receive_frame, send_frame
 from molt_envs.workers.process import WorkerProcess
 
@@ -170,7 +171,7 @@ class WorkerEnv(TextEnv):
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[str, dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         """See `AgentEnv.reset`.
 
         Raises:
@@ -182,7 +183,7 @@ class WorkerEnv(TextEnv):
             seat.worker.retired = True
         return self._observation, info
 
-    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def step(self, action: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """See `AgentEnv.step`.
 
         Raises:
@@ -202,7 +203,7 @@ class WorkerEnv(TextEnv):
         """See `TextEnv.baselines`."""
         return {name: _WorkerPolicy(self, name) for name in self._ask("baselines", seed)}
 
-    def act(self, policy: str, observation: str, info: Mapping[str, Any]) -> str:
+    def act(self, policy: str, observation: Observation, info: Mapping[str, Any]) -> str:
         """What one of its own policies does."""
         return self._ask("act", policy, observation, dict(info))
 
@@ -233,6 +234,6 @@ class _WorkerPolicy:
     def __init__(self, env: WorkerEnv, name: str) -> None:
         self._env, self._name = env, name
 
-    def act(self, observation: str, info: Mapping[str, Any]) -> str:
+    def act(self, observation: Observation, info: Mapping[str, Any]) -> str:
         """The next action."""
         return self._env.act(self._name, observation, info)

@@ -21,6 +21,7 @@ LIBRARIES = {
 # A new game is compiled for some seconds; a sandbox is opened, and needs a machine that holds one.
 SLOW = {
     "molt/CodeRepair-v0": 900,
+    "molt/Geometry-v0": 900,
     "molt/PythonTool-v0": 900,
     "molt/SQL-v0": 900,
     "molt/Shell-v0": 900,

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image as Pictures
 from typer.testing import CliRunner, Result
 
 from molt_envs import EnvEntry, registry
@@ -99,3 +103,31 @@ def test_check_passes_on_the_toy() -> None:
 def test_terminal_codes_in_an_observation_are_shown_as_text() -> None:
     result = run("play", TOY_ID, "--task", "train:0", typed="\x1b[2Jx\n:q\n")
     assert "\x1b[2J" not in result.output.replace("\r", "")
+
+
+def test_what_is_shown_is_written_to_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "shown.png"
+    result = run("play", "GridNav-v0", "--image", str(file), typed="up\n:q\n")
+    assert result.exit_code == 0, result.output
+    assert result.output.count(f"image, 112 x 112 pixels: {file}") == 2
+    assert np.asarray(Pictures.open(file)).shape == (112, 112, 3)
+
+
+def test_without_a_name_the_file_is_a_new_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for _ in range(2):
+        assert run("play", "VisualCount-v0", typed=":q\n").exit_code == 0
+    assert len([*tmp_path.glob("molt-*/image.png")]) == 2
+
+
+def test_a_file_that_cannot_be_written_is_the_persons_mistake(tmp_path: Path) -> None:
+    result = run("play", "VisualCount-v0", "--image", str(tmp_path / "no" / "x.png"), typed=":q\n")
+    assert result.exit_code == 2
+    assert "cannot be written" in result.stderr and "--image" in result.stderr
+
+
+def test_info_says_that_there_is_an_image() -> None:
+    facts = json.loads(run("info", "VisualDiff-v0", "--json").output)
+    assert facts["image_size"] == [112, 224]
+    assert facts["observations"] == "text, and an image of 224 x 112 pixels"
+    assert json.loads(run("info", TOY_ID, "--json").output)["observations"] == "text"

@@ -22,6 +22,7 @@ from molt_envs import (
     Window,
 )
 from molt_envs.checks import check_env, check_episode, check_token_env
+from molt_envs.checks.subject import plain
 from tests.molt_envs.registered import env_ids
 
 ENV_IDS = env_ids()
@@ -53,11 +54,11 @@ def test_sync_and_async_show_the_same(env_id: str) -> None:
     for mode in ("sync", "async"):
         env = gymnasium.make_vec(env_id, num_envs=2, vectorization_mode=mode)
         observations, info = env.reset(seed=11)
-        seen: list[Any] = [observations]
+        seen: list[Any] = [plain(observations)]
         for turn in range(20):
             actions = tuple(_action(info, index, turn) for index in range(2))
             observations, rewards, terminated, truncated, info = env.step(actions)
-            seen += [actions, observations, rewards.tolist(), terminated.tolist(), truncated.tolist()]
+            seen += [actions, plain(observations), rewards.tolist(), terminated.tolist(), truncated.tolist()]
         env.close()
         shown.append(seen)
     assert shown[0] == shown[1]

@@ -14,6 +14,7 @@ from molt_envs.evaluate.openai import OpenAISource
 from molt_envs.evaluate.player import Job, play_episode
 from molt_envs.evaluate.policy import ChatPolicy, EpisodeStart, Limits
 from molt_envs.evaluate.record import EpisodeRecord
+from tests.molt_envs.pictured import PicturedEnv
 from tests.molt_envs.toy import ToyEnv
 
 Handler = Callable[[httpx.Request], httpx.Response]
@@ -154,3 +155,13 @@ def test_without_a_key_no_header_is_sent() -> None:
 def test_an_error_is_infrastructure() -> None:
     with pytest.raises(InfrastructureError):
         source(_no_connection, num_retries=0).ask({})
+
+
+def test_an_image_is_sent_as_a_part_before_the_text() -> None:
+    server = Server({"content": "7"}, {"content": "8"}, {"content": "9"})
+    record = play(server, PicturedEnv())
+    shown, later = server.bodies[-1]["messages"][1], server.bodies[-1]["messages"][3]
+    assert [part["type"] for part in shown["content"]] == ["image_url", "text"]
+    assert shown["content"][0]["image_url"]["url"].startswith("data:image/png;base64,")
+    assert later == {"role": "user", "content": "No."}
+    assert "[image 6x4 " in record.observation and record.turns[0].observation == "No."

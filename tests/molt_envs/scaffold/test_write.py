@@ -18,7 +18,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 
 
 def test_the_kinds_are_the_folders() -> None:
-    assert kinds() == ("multi-agent", "sandboxed", "text", "tool")
+    assert kinds() == ("multi-agent", "sandboxed", "text", "tool", "vision")
 
 
 @pytest.mark.parametrize("kind", kinds())
@@ -80,7 +80,7 @@ def test_an_existing_folder_is_left_alone(tmp_path: Path) -> None:
 def test_an_unknown_kind_names_those_that_there_are(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["new", "my_env", "--kind", "visual", "--dir", str(tmp_path)])
     assert result.exit_code == 2
-    assert "multi-agent, sandboxed, text, tool" in result.stderr
+    assert "multi-agent, sandboxed, text, tool, vision" in result.stderr
 
 
 def test_the_command_says_what_comes_next(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Numbers read off bars, lines, pies and tables."""

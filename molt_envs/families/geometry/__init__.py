@@ -1,0 +1,1 @@
+"""Figures with measures in them: find the angle, the length or the area, with Python at hand."""

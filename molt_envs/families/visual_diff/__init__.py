@@ -1,0 +1,1 @@
+"""Two boards of shapes, side by side in one picture, that differ in a few cells."""
