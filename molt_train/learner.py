@@ -29,10 +29,10 @@ from molt_train.data.packing import (
 )
 from molt_train.data.samples import Sample, assign_advantages, mask_stale, select
 from molt_train.model.gradients import clip_gradients, sum_partial_gradients
-from molt_train.model.layout import partial_gradients
+from molt_train.model.layout import partial_gradients, share_tied_shards
 from molt_train.model.optimizer import build_adamw, learning_rate, set_learning_rate
 from molt_train.model.ranks import ONE_PROCESS, Ranks
-from molt_train.model.score import check_scores, score_tokens
+from molt_train.model.score import check_scores, free_gathered, score_tokens
 from molt_train.model.ulysses import split_sequences
 from molt_train.model.whole_state import (
     load_model_state,
@@ -81,6 +81,7 @@ class Learner:
             model.parameters(), optimizer.lr, optimizer.betas, optimizer.eps, optimizer.weight_decay
         )
         check_scores(model)
+        share_tied_shards(model)
         self.num_optimizer_steps = 0
         self.policy_version = 0
         self._reference = reference
@@ -128,6 +129,7 @@ class Learner:
     def load_state(self, state: dict[str, Any]) -> None:
         """Go on from `state()`."""
         load_model_state(self.model, state["model"])
+        free_gathered(self.model)
         load_optimizer_state(self.model, self.optimizer, state["optimizer"])
         self.num_optimizer_steps = int(state["num_optimizer_steps"])
         self.policy_version = int(state["policy_version"])
@@ -177,6 +179,7 @@ class Learner:
         totals.optimizer_step(norm, lr)
         if math.isfinite(norm):
             self.optimizer.step()
+            free_gathered(self.model)
         self.num_optimizer_steps += 1
 
     def _accumulate(self, scored: _Scored, totals: _Totals) -> None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from transformers import AutoModelForCausalLM, PreTrainedConfig
+from torch.distributed.fsdp import FSDPModule
+from transformers import AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
 from transformers.distributed.configuration_utils import DistributedConfig
 
 from molt_train.config.parallel import ParallelConfig
@@ -63,6 +64,26 @@ def check_fit(config: PreTrainedConfig, parallel: ParallelConfig) -> None:
         _divides(parallel.ep_size, "parallel.ep_size", num_experts, f"experts of {kind}")
     if parallel.sp_size > 1:
         _divides(parallel.sp_size, "parallel.sp_size", heads, f"heads of {kind}")
+
+
+def share_tied_shards(model: PreTrainedModel) -> None:
+    """Make every sharding group that has a tied weight gather the same shard; after a first forward pass.
+
+    The output layer is tied after the groups are made, so that two of them have the weight. Where its rows do
+    not divide evenly, each keeps a padded copy, of which the optimizer would change one alone.
+    """
+    holders: dict[int, list[Any]] = {}
+    for module in model.modules():
+        if isinstance(module, FSDPModule):
+            group = module._get_fsdp_state()._fsdp_param_group
+            for held in group.fsdp_params if group is not None else ():
+                holders.setdefault(id(held.sharded_param), []).append(held)
+    for tied in holders.values():
+        place = tied[0].sharded_param.to_local().untyped_storage().data_ptr()
+        shard = [held for held in tied if held._sharded_param_data.untyped_storage().data_ptr() == place]
+        assert shard, "one of the groups gathers what the optimizer changes"
+        for held in tied:
+            held._sharded_param_data = shard[0]._sharded_param_data
 
 
 def number_of_experts(config: PreTrainedConfig) -> int:

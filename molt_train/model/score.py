@@ -70,9 +70,6 @@ def _scoring(model: PreTrainedModel, batch: MicroBatch, temperature: float) -> G
 def check_scores(model: PreTrainedModel) -> None:
     """Hold `score_tokens` against the model's own logits on a short sequence.
 
-    Afterwards each process holds its own parts alone again: gathered weights are other objects, which an
-    optimizer that was given them would change in vain.
-
     Raises:
         ValueError: they differ, as for models that scale, cap or shift their logits after the output matrix.
     """
@@ -83,15 +80,21 @@ def check_scores(model: PreTrainedModel) -> None:
     places_T, nothing_T = torch.arange(_CHECK_TOKENS), torch.zeros(_CHECK_TOKENS)
     batch = MicroBatch(ids_1T, places_T, ids_1T[0], nothing_T, nothing_T, nothing_T, places_T, _CHECK_TOKENS)
     found_T, _ = score_tokens(model, batch, 1.0, autocast=False)
-    for module in model.modules():
-        if isinstance(module, FSDPModule):
-            module.reshard()
+    free_gathered(model)
     gap = float((found_T - logits_TV.log_softmax(-1).gather(1, ids_1T.T)[:, 0]).abs().max())
     if not gap < (_MAX_GAP_FLOAT32 if model.dtype == torch.float32 else _MAX_GAP):
         raise ValueError(
             f"{type(model).__name__} changes logits after the output matrix: logprobs differ by {gap:.3g}; "
             "training would score other probabilities than were sampled; use a model with plain logits"
         )
+
+
+def free_gathered(model: PreTrainedModel) -> None:
+    """Each process holds its own parts alone again. Gathered weights outlive a pass where the next one needs
+    them first; an optimizer changes the parts, and they would be stale."""
+    for module in model.modules():
+        if isinstance(module, FSDPModule):
+            module.reshard()
 
 
 def _output_layer(model: PreTrainedModel) -> torch.nn.Module:

@@ -50,7 +50,7 @@ def make_models(folder: Path, **changes: Any) -> Path:
     """One folder per architecture."""
     for architecture in ARCHITECTURES:
         spec = NewModelSpec(
-            (ENV_ID,), hidden_size=32, head_dim=16, num_kv_heads=4, intermediate_size=64, vocab_size=512,
+            (ENV_ID,), hidden_size=32, head_dim=16, num_kv_heads=4, intermediate_size=64, vocab_size=515,
             architecture=architecture, expert_size=16, num_episodes=20,
         )  # fmt: skip
         spec = replace(spec, **changes)
@@ -74,20 +74,21 @@ def settings(case: Case, models: Path, **train: Any) -> Config:
 
 
 def step(case: Case, models: Path, rank: int = 0, address: str = "") -> Step:
-    """Whole gradients and changes of weights by name, and the metrics, of one training step; all processes of
-    the grid call it."""
+    """Whole gradients of a first training step, changes of weights after a second and its metrics, which
+    depend on the first; all processes of the grid call it."""
     config = settings(case, models)
     ranks = join(config.parallel, rank, address)
     needs_reference = case.kl_coef > 0 and ranks != ONE_PROCESS
     reference = load_policy(config, config.parallel) if needs_reference else None
     learner = Learner(load_policy(config, config.parallel), config, ranks=ranks, reference=reference)
     before = _weights(learner)
-    metrics = learner.train_step(random_batch(num_groups=4, group_size=3))
+    learner.train_step(random_batch(num_groups=4, group_size=3))
     gradients = {
         name: _whole(parameter.grad)
         for name, parameter in learner.model.named_parameters()
         if parameter.grad is not None
     }
+    metrics = learner.train_step(random_batch(1, num_groups=4, group_size=3))
     changes = {name: tensor - before[name] for name, tensor in _weights(learner).items()}
     return gradients, changes, metrics
 
