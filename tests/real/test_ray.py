@@ -54,12 +54,19 @@ VLLM_ONE_BY_ONE = [
     "eval.num_tasks=1", ]  # fmt: skip
 
 
-@pytest.mark.parametrize("more", [[], VLLM_ONE_BY_ONE], ids=["in-process", "vllm"])
+TWO_PROCESSES = ["parallel.fsdp_size=2"]
+
+
+@pytest.mark.parametrize(
+    "more", [[], VLLM_ONE_BY_ONE, TWO_PROCESSES], ids=["in-process", "vllm", "two-processes"]
+)
 def test_the_same_seed_gives_the_local_runs_numbers(more: list[str], address: str, tmp_path: Path) -> None:
-    if more:
+    if more == VLLM_ONE_BY_ONE:
         pytest.importorskip("vllm", reason="vLLM is not installed: make install-vllm")
     train(settings(tmp_path / "local", NUM_STEPS, *more), Silent())
-    cluster = [*on_cluster(address), "cluster.num_env_hosts=1"] if more else on_cluster(address)
+    cluster = (
+        [*on_cluster(address), "cluster.num_env_hosts=1"] if more == VLLM_ONE_BY_ONE else on_cluster(address)
+    )
     train(settings(tmp_path / "ray", NUM_STEPS, *more, *cluster), Silent(), cluster_parts)
     assert metrics(tmp_path / "ray") == metrics(tmp_path / "local")
 

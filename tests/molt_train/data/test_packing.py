@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
 import torch
 
-from molt_train.data.packing import make_micro_batches
+from molt_train.data.packing import Part, cut, make_micro_batches, part_of_sequences
 from molt_train.data.samples import Sample, assign_advantages, select
 from tests.molt_train.episodes import make_segment, random_batch
 
@@ -72,3 +73,44 @@ def test_nothing_outside_the_loss_mask_is_read() -> None:
     poisoned = replace(one, advantages_T=np.where(one.segment.loss_mask, one.advantages_T, np.nan))
     for left, right in zip(make_micro_batches([one], 64), make_micro_batches([poisoned], 64), strict=True):
         assert torch.equal(left.advantages_N, right.advantages_N)
+
+
+@pytest.mark.parametrize("count", [2, 3, 7])
+def test_the_parts_of_several_processes_are_the_whole_and_equally_many(count: int) -> None:
+    samples = assign_advantages(select(random_batch(2))[0], "grpo")
+    parts = [make_micro_batches(samples, 48, part=Part(number, count)) for number in range(count)]
+    assert len({len(part) for part in parts}) == 1
+    dealt = [batch for part in parts for batch in part]
+    (whole,) = make_micro_batches(samples, 100_000)
+    for name in ("targets_N", "weights_N", "advantages_N", "sequence_N"):
+        values = torch.cat([vars(batch)[name] for batch in dealt]).sort().values
+        assert torch.equal(values, vars(whole)[name].sort().values)
+    assert max(batch.token_ids_BT.numel() for batch in dealt) <= 48
+
+
+def test_pieces_of_neighbours_are_about_equally_full() -> None:
+    lengths = sorted((int(length) for length in np.random.default_rng(0).lognormal(5, 1, 400)), reverse=True)
+    pieces = cut(lengths, 4096, 1, count=4)
+    assert len(pieces) % 4 == 0 and pieces[0].first == 0 and pieces[-1].end == len(lengths)
+    assert all(left.end == right.first for left, right in pairwise(pieces))
+    sizes = np.array([(piece.end - piece.first) * piece.width for piece in pieces]).reshape(-1, 4)
+    assert sizes.max() <= 4096
+    waiting = 1 - sizes.mean() / sizes.max(1).mean()
+    naive = [(piece.end - piece.first) * piece.width for piece in cut(lengths, 4096, 1)]
+    full = np.array(naive + [0] * (-len(naive) % 4)).reshape(-1, 4)
+    assert waiting < 0.08 < 1 - full.mean() / full.max(1).mean()
+
+
+def test_parts_of_sequences_hold_each_token_where_its_predictor_is() -> None:
+    samples = assign_advantages(select(random_batch(3))[0], "rloo")
+    (batch,) = make_micro_batches(samples, 100_000, width_step=4)
+    halves = [part_of_sequences(batch, number, 2) for number in range(2)]
+    assert torch.equal(torch.cat([half.token_ids_BT for half in halves], 1), batch.token_ids_BT)
+    assert [half.first_position for half in halves] == [0, batch.token_ids_BT.shape[1] // 2]
+    pairs: list[tuple[int, int]] = []
+    for half in halves:
+        pairs += zip(
+            half.token_ids_BT.flatten()[half.predictor_N].tolist(), half.targets_N.tolist(), strict=True
+        )
+    before = batch.token_ids_BT.flatten()[batch.predictor_N].tolist()
+    assert sorted(pairs) == sorted(zip(before, batch.targets_N.tolist(), strict=True))

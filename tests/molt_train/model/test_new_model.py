@@ -134,3 +134,14 @@ def test_making_a_model_does_not_touch_the_random_state(tmp_path):
     torch.manual_seed(3)
     new_model(NewModelSpec((ENV_ID,), 32, vocab_size=512, num_episodes=1), tmp_path / "model")
     assert torch.equal(torch.rand(1), expected)
+
+
+@pytest.mark.parametrize(("architecture", "kind"), [("qwen3_moe", "Qwen3Moe"), ("deepseek_v3", "DeepseekV3")])
+def test_architectures_with_experts_are_made_and_loaded(architecture, kind, tmp_path):
+    spec = NewModelSpec(
+        (ENV_ID,), 32, vocab_size=512, num_episodes=1, architecture=architecture, num_experts=4
+    )
+    model, _ = load_model(str(new_model(spec, tmp_path / "model")))
+    assert type(model).__name__ == f"{kind}ForCausalLM"
+    with pytest.raises(ValueError, match="is none of qwen3, qwen3_moe, deepseek_v3"):
+        NewModelSpec((ENV_ID,), architecture="llama")
