@@ -92,6 +92,11 @@ def _card(config: Config) -> EnvCard:
     base = env.unwrapped
     assert isinstance(base, AgentEnv)
     env.close()
+    if base.card.image_size is not None:
+        raise ValueError(
+            f"env.id = {config.env.id!r} shows images, which the trainer does not look at yet: the policy "
+            "would be blind; take an environment of text"
+        )
     return base.card
 
 

@@ -55,7 +55,9 @@ class LocalModel(PolicySource):
         self._thread.start()
 
     def start(self, start: EpisodeStart) -> LocalPolicy:
-        """See `PolicySource.start`."""
+        """See `PolicySource.start`. Raises `ValueError` for an environment of images, which it cannot see."""
+        if start.card.image_size is not None:
+            raise ValueError("this engine does not look at images; take a policy that does, such as openai:…")
         renderer, tools = self._renderer(start.card)
         limits = start.limits
         sampling = Sampling(limits.max_tokens, limits.temperature, renderer.stop_ids)

@@ -194,8 +194,8 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "reference-follows-the-model",
         _LEARNER,
-        "reference = copy.deepcopy(model)\n    reference.requires_grad_(False)",
-        "reference = model",
+        "self._reference = copy.deepcopy(model)",
+        "self._reference = model",
         f"{_T_LEARNER}::test_the_reference_is_the_model_of_the_start",
     ),
     Mutant(
@@ -391,9 +391,23 @@ MUTANTS: list[Mutant] = [
     Mutant(
         "micro-batch-over-its-budget",
         _PACKING,
-        "max(1, micro_batch_tokens // width)",
-        "micro_batch_tokens // width + 1",
+        "max(1, most_tokens // width)",
+        "most_tokens // width + 1",
         f"{_T_PACKING}::test_every_trained_token_is_in_one_batch_within_the_budget",
+    ),
+    Mutant(
+        "every-process-takes-the-same-micro-batches",
+        _PACKING,
+        "pieces[part.number :: part.count]",
+        "pieces[:: part.count]",
+        f"{_T_PACKING}::test_the_parts_of_several_processes_are_the_whole_and_equally_many",
+    ),
+    Mutant(
+        "a-part-of-a-sequence-keeps-the-whole-ones-places",
+        _PACKING,
+        "row_N * size + column_N % size",
+        "row_N * size + column_N",
+        f"{_T_PACKING}::test_parts_of_sequences_hold_each_token_where_its_predictor_is",
     ),
     Mutant(
         "chat-stop-appended-twice",

@@ -42,6 +42,11 @@ def test_an_unknown_environment_is_an_error_with_the_key(tmp_path: Path) -> None
         run(tmp_path / "run", "env.id=molt/WebShp-v0")
 
 
+def test_an_environment_of_images_is_refused_rather_than_played_blind(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"'molt/VisualCount-v0' shows images"):
+        run(tmp_path / "run", "env.id=molt/VisualCount-v0", "env.kwargs={}")
+
+
 def test_an_unknown_split_says_what_there_is(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'nowhere'"):
         run(tmp_path / "run", "rollout.split=nowhere")

@@ -163,8 +163,8 @@ def test_when_all_are_damaged_it_says_so(tmp_path: Path) -> None:
 
 def test_another_format_is_refused(tmp_path: Path) -> None:
     manifest = save_checkpoint(tmp_path, 1, state(1)) / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format": 1', '"format": 2'))
-    with pytest.raises(CheckpointError, match="format 2"):
+    manifest.write_text(manifest.read_text().replace('"format": 2', '"format": 1'))
+    with pytest.raises(CheckpointError, match="format 1"):
         load_checkpoint(manifest.parent)
 
 
