@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from molt_train.loop.run import train
 from molt_train.model.load import load_model
 from molt_train.monitor.progress import Silent
 from molt_train.reaper import below
+from sandboxes.attack import leftovers
 from tests.molt_train.model.grids import ARCHITECTURES, make_models
 from tests.real.runs import Trained, metrics, settings
 
@@ -93,6 +97,36 @@ def test_a_run_goes_on_by_itself_after_one_of_its_processes_was_killed(
     rows = run(tmp_path / "run", 3, grid, "run.checkpoint_every=1")
     assert len(killed) == 1 and rows == undisturbed
     assert ranks_of(os.getpid()) == []
+
+
+DRIVER = """
+import sys
+from pathlib import Path
+from molt_train.loop.run import train
+from molt_train.monitor.progress import Silent
+from tests.real.runs import settings
+
+if __name__ == "__main__":
+    train(settings(Path(sys.argv[1]), 100, "parallel.fsdp_size=2"), Silent())
+"""
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_no_process_of_the_learner_survives_its_driver(sent: signal.Signals, tmp_path: Path) -> None:
+    script = tmp_path / "driver.py"
+    script.write_text(DRIVER, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    driver = subprocess.Popen([sys.executable, str(script), str(tmp_path / "run")], env=environment)
+    end = time.monotonic() + 100
+    while not (tmp_path / "run" / "metrics.jsonl").exists():
+        assert time.monotonic() < end and driver.poll() is None
+        time.sleep(0.2)
+    started = leftovers.descendants(driver.pid)
+    assert len(ranks_of(driver.pid)) == 2
+    driver.send_signal(sent)
+    driver.wait(60)
+    assert leftovers.settle(lambda: leftovers.still_alive(started), 20) == []
 
 
 def ranks_of(driver: int) -> list[int]:
